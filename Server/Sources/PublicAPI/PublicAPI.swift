@@ -76,7 +76,8 @@ package struct PublicAPI: Sendable {
         DispatchRoutes(
             dispatches: self.parts.ceremonies.dispatches, sessions: self.parts.ceremonies.sessions,
             enrolments: self.parts.ceremonies.enrolments,
-            provider: self.parts.provider, clients: ClientAuthorization(provider: self.parts.provider),
+            documents: SessionStatusDocuments(provider: self.parts.provider, limits: self.limits),
+            clients: ClientAuthorization(provider: self.parts.provider),
             channels: self.parts.channels, limits: self.limits, trace: self.trace
         ).endpoints
     }

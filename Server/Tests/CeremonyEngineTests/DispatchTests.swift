@@ -205,6 +205,30 @@ struct DispatchTests {
         #expect(try await events.next() == nil)
     }
 
+    @Test(.timeLimit(.minutes(10)))
+    func eachChangeIsToldWithTheChangeAndNotAtATick() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.enrol()
+        let dispatched = try await server.dispatch("Pay", to: account)
+        var events = server.engine.sessions.statusEvents(
+            sessionID: try #require(dispatched.sessionID), clientID: "bank"
+        ).makeAsyncIterator()
+        // The clock stands still, so no tick ends a phase. Without a wake by the change the news after a tick is quiet.
+        let tick = Limits.Fixed.watchTick
+        func state(_ news: CeremonyNews<CeremonyStatus>?) -> CeremonyStatus.State? {
+            guard case .state(let status) = news else { return nil }
+            return status.state
+        }
+        #expect(state(try await events.next(patience: tick)) == .tokenCreated)
+        #expect(try await events.next(patience: tick) == .quiet)
+        let request = try await server.engine.redemptions.redeem(
+            token: try #require(dispatched.token), operation: .authentication)
+        #expect(state(try await events.next(patience: tick)) == .clientAuthenticating)
+        #expect(try await events.next(patience: tick) == .quiet)
+        _ = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
+        #expect(state(try await events.next(patience: tick)) == .succeeded)
+    }
+
     @Test func aTokenThatNobodyRedeemsTimesOut() async throws {
         let server = try TestServer()
         let (account, _) = try await server.enrol()

@@ -20,8 +20,10 @@ enum CalledService {
     typealias Answer = @Sendable (Request, ByteBuffer) async throws -> Response
 
     /// Runs it while `body` runs.
+    ///
+    /// - Parameter reads: `false` for a program that answers without reading what it is sent.
     static func run<Value: Sendable>(
-        port: Int = 0, _ identity: TLSIdentity? = nil, answer: @escaping Answer,
+        port: Int = 0, _ identity: TLSIdentity? = nil, reads: Bool = true, answer: @escaping Answer,
         _ body: @escaping @Sendable (_ port: Int) async throws -> Value
     ) async throws -> Value {
         let router = Router()
@@ -29,7 +31,7 @@ enum CalledService {
             as [(String, HTTPRequest.Method)]
         {
             router.on(RouterPath(path), method: method) { request, _ in
-                try await answer(request, try await request.body.collect(upTo: 65_536))
+                try await answer(request, reads ? try await request.body.collect(upTo: 65_536) : ByteBuffer())
             }
         }
         let (running, start) = AsyncStream.makeStream(of: Int.self)

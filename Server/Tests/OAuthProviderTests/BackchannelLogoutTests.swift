@@ -43,7 +43,8 @@ struct BackchannelLogoutTests {
     private static func deliveries(
         _ f: ProviderFixture, _ calls: TestCalls, _ report: @escaping @Sendable (DeliveryFailure) -> Void = { _ in }
     ) -> Outbox {
-        let deliveries = ClientDeliveries(f.provider.grants, calls: calls, report: report)
+        let deliveries = ClientDeliveries(
+            f.provider.grants, calls: calls, statuses: { _, _ in [:] }, report: report)
         return Outbox(deliveries.entry, store: f.store, time: f.clock.source)
     }
 

@@ -53,7 +53,7 @@ struct FinishedSignInUpgradeTests {
                     \(FormerSchema.undoingFinishedSignIns)
                     UPDATE password_sign_in SET finished_at = 1 WHERE request = 'request-2';
                     UPDATE upstream_arrival SET account_id = 'alice' WHERE request = 'request-2';
-                    PRAGMA user_version = \(schema - 4);
+                    PRAGMA user_version = \(schema - FormerSchema.laterCount - 2);
                     """)
         }
         try raw.close()

@@ -2,17 +2,17 @@
 /// a database what a former version has left.
 enum FormerSchema {
     /// The number of migrations that ``undoing`` takes back.
-    static let count = 21
+    static let count = 19 + Self.laterCount
 
-    /// The targets of ceremonies alone, the last migration: no ceremony is for a single device.
-    static let undoingCeremonyTargets = """
+    /// The number of migrations that ``undoingLater`` takes back.
+    static let laterCount = 3
+
+    /// The migrations since the one outbox.
+    static let undoingLater = """
+        DROP INDEX oauth_client_status_uri;
+        ALTER TABLE oauth_client DROP COLUMN status_uri;
         ALTER TABLE ceremony DROP COLUMN target_device;
         ALTER TABLE ceremony DROP COLUMN target_dispatcher;
-        """
-
-    /// From the targets of dispatches on: devices are no targets.
-    static let undoingDispatchTargets = """
-        \(Self.undoingCeremonyTargets)
         ALTER TABLE device DROP COLUMN dispatcher;
         ALTER TABLE device DROP COLUMN push_address;
         ALTER TABLE device DROP COLUMN is_push_wanted;
@@ -20,9 +20,9 @@ enum FormerSchema {
         ALTER TABLE device DROP COLUMN seen_at;
         """
 
-    /// From the one outbox on: the two tables that it replaced have the messages again.
+    /// From the one outbox on: the two tables that the outbox replaced have the messages again.
     static let undoingOneOutbox = """
-        \(Self.undoingDispatchTargets)
+        \(Self.undoingLater)
         CREATE TABLE oauth_delivery (
             number INTEGER PRIMARY KEY, client TEXT NOT NULL, kind INTEGER NOT NULL, matter TEXT NOT NULL,
             subject TEXT, created_at INTEGER NOT NULL, due_at INTEGER NOT NULL, attempts INTEGER NOT NULL

@@ -21,7 +21,8 @@ struct OutboxUpgradeTests {
         let raw = try DatabaseQueue(path: path)
         try await raw.write { db in
             let schema = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-            try db.execute(sql: "\(FormerSchema.undoingOneOutbox) PRAGMA user_version = \(schema - 3);")
+            try db.execute(
+                sql: "\(FormerSchema.undoingOneOutbox) PRAGMA user_version = \(schema - FormerSchema.laterCount - 1);")
         }
         try raw.close()
     }

@@ -75,6 +75,7 @@ struct ClientOperations: Sendable {
         .optional("jwksUri", "Where they are, if it keeps them itself."),
         .optional("backchannelLogoutUri", "Where it is told, without a browser, that a session has ended."),
         .optional("backchannelLogoutSessionRequired", .boolean, "Whether it has said that it needs the session's sid."),
+        .optional("statusUri", "Where it is told how the sessions that it dispatches end."),
         .required("backchannelTokenDeliveryMode", "How it hears what people have answered: poll, ping or push."),
         .optional("backchannelClientNotificationEndpoint", "Where it is told what people have answered."),
         .required("disabled", .boolean, "Whether it is switched off."),
@@ -247,6 +248,10 @@ struct ClientOperations: Sendable {
                 "backchannelLogoutSessionRequired", .boolean,
                 "Whether it needs the session's sid, which it always gets."),
             .optional(
+                "statusUri",
+                "Where it is told how the sessions that it dispatches end: https, or http to a loopback address. An empty text for nowhere."
+            ),
+            .optional(
                 "backchannelTokenDeliveryMode",
                 "How it hears what people have answered whom it has had asked without a browser: poll, ping or push. A new service asks: poll."
             ),
@@ -380,6 +385,7 @@ struct ClientOperations: Sendable {
         object["jwks"] = client.settings.keySet.flatMap { try? JSON(parsing: Array($0.utf8)) }
         object["backchannelLogoutUri"] = client.settings.logout.map { .string($0.text) }
         object["backchannelLogoutSessionRequired"] = client.settings.logout.map { .bool($0.needsSession) }
+        object["statusUri"] = client.settings.statusAddress.map(JSON.string)
         object["backchannelClientNotificationEndpoint"] = client.settings.answers.address.map(JSON.string)
         object["registeredBy"] = client.registration.map { registration in
             switch registration {
@@ -499,6 +505,7 @@ struct ClientOperations: Sendable {
             return name
         }
         change.logoutURI = try body.string("backchannelLogoutUri")
+        change.statusURI = try body.string("statusUri")
         change.logoutNeedsSession = try body.bool("backchannelLogoutSessionRequired")
         return change
     }

@@ -1,4 +1,4 @@
-import Records
+public import Records
 public import UAF
 public import _Primitives
 
@@ -34,6 +34,12 @@ public struct CeremonyStatus: Sendable, Equatable {
     /// The confirmed transaction; `nil` unless a transaction succeeded.
     public let confirmation: ConfirmedTransaction?
 
+    /// The identifier of the state among the states of its session: the same for the same state at each read, and another
+    /// after each change.
+    public var eventID: String {
+        self.state == .unknown ? self.state.rawValue : "\(self.state.rawValue)-\(self.timestamp.milliseconds)"
+    }
+
     /// `true` if no other state follows.
     public var isFinal: Bool { self.state == .succeeded || self.state == .failed || self.state == .unknown }
 }
@@ -66,6 +72,12 @@ public struct DispatchedSessions: CeremonyPart {
     /// Returns the state of a session. An unknown session, or a session of another client, is `unknown`.
     public func status(sessionID: String, clientID: String) async throws -> CeremonyStatus {
         try await self.reading(sessionID: sessionID, clientID: clientID).element
+    }
+
+    /// Returns the last state of a session for its client, from the members of the ceremony that the step of the end kept
+    /// (``ClientDelivery/Content/status(_:)``).
+    public func status(ofEnded session: CeremonyRecord, clientID: String) async throws -> CeremonyStatus {
+        try await self.status(of: session, clientID: clientID, at: session.changedAt)
     }
 
     private func reading(sessionID: String, clientID: String) async throws -> CeremonyEvents<CeremonyStatus>.Reading {

@@ -99,6 +99,7 @@ extension ClientCommand {
             },
             try client.string("jwksUri").map { "keys at         \($0)" },
             try client.string("backchannelLogoutUri").map { "logout told to  \($0)" },
+            try client.string("statusUri").map { "ends told to    \($0)" },
             "answers by      \(try client.requiredString("backchannelTokenDeliveryMode"))",
             try client.string("backchannelClientNotificationEndpoint").map { "answers told to \($0)" },
             "may deregister  \(try client.bool("mayDeregister") == true ? "yes" : "no")",

@@ -171,6 +171,13 @@ extension ClientCommand {
                 valueName: "address"))
         var backchannelLogoutURI: String?
 
+        @Option(
+            name: .customLong("status-uri"),
+            help: ArgumentHelp(
+                "Where it is told how the sessions that it dispatches end; an empty text for nowhere.",
+                valueName: "address"))
+        var statusURI: String?
+
         @Flag(
             name: .customLong("backchannel-logout-session-required"), inversion: .prefixedNo,
             help: "Whether it needs to be told the session (sid), which it always is.")
@@ -276,6 +283,7 @@ extension ClientCommand {
             body["party"] = self.party.map(JSON.string)
             body["jwksUri"] = self.jwksURI.map(JSON.string)
             body["backchannelLogoutUri"] = self.backchannelLogoutURI.map(JSON.string)
+            body["statusUri"] = self.statusURI.map(JSON.string)
             body["backchannelTokenDeliveryMode"] = self.backchannelTokenDeliveryMode.map(JSON.string)
             body["backchannelClientNotificationEndpoint"] =
                 self.backchannelClientNotificationEndpoint.map(JSON.string)

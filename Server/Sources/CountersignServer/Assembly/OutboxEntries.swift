@@ -1,6 +1,7 @@
 import CeremonyEngine
 public import Logging
 import OAuthProvider
+import PublicAPI
 public import Records
 import _Primitives
 
@@ -20,7 +21,16 @@ extension OutboxEntry {
     /// Makes the channel of clients; `nil` if the server can call nobody.
     fileprivate init?(clientsOf server: ServerAssembly, _ logger: Logger) {
         guard let calls = server.configuration.calls else { return nil }
-        self = ClientDeliveries(server.provider.grants, calls: calls) { Self.log($0, logger) }.entry
+        let sessions = server.ceremonies.sessions
+        let documents = SessionStatusDocuments(provider: server.provider, limits: server.configuration.limits)
+        self =
+            ClientDeliveries(
+                server.provider.grants, calls: calls,
+                statuses: { session, client in
+                    try documents.document(
+                        of: await sessions.status(ofEnded: session, clientID: client.id), for: client.id)
+                }, report: { Self.log($0, logger) }
+            ).entry
     }
 
     /// Makes the channel of devices. The channel exists without dispatchers with targets, too: a message of a dispatcher
@@ -34,6 +44,7 @@ extension OutboxEntry {
             switch failure.matter {
             case .logout: ("that somebody has signed out", "--backchannel-logout-uri")
             case .answer: ("what somebody has answered", "--backchannel-client-notification-endpoint")
+            case .status: ("how a session has ended", "--status-uri")
             }
         let metadata: Logger.Metadata = [
             "client": "\(failure.client)", "attempt": "\(failure.attempt)", "reason": "\(failure.reason)",

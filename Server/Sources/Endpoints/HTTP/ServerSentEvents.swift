@@ -6,6 +6,26 @@ import ServiceLifecycle
 import Settings
 package import _Primitives
 
+/// The way in which a reader resumes a stream of states after its connection broke (HTML, section 9.2).
+package struct EventResumption<Element>: Sendable {
+    /// The identifier of the last event that the reader has; `nil` for a reader that has none.
+    let last: String?
+    /// Returns the identifier of a state's event: without line breaks, and the same for the same state.
+    let identifier: @Sendable (Element) -> String
+
+    /// Creates the way to resume. A state that the reader has is not sent again.
+    package init(after last: String?, identifier: @escaping @Sendable (Element) -> String) {
+        self.last = last
+        self.identifier = identifier
+    }
+
+    /// Returns the line that names a state's event; `nil` if the reader has the state already.
+    fileprivate func line(for element: Element) -> String? {
+        let identifier = self.identifier(element)
+        return self.last?.hasSameBytes(as: identifier) == true ? nil : "id: \(identifier)\n"
+    }
+}
+
 extension Response {
     /// Returns one event and the end of the stream, for a reader that goes on elsewhere.
     package static func serverSentEvent(name: String, _ document: JSONObject) -> Response {
@@ -37,25 +57,26 @@ extension Response {
     ///   - owner: The owner of the stream; `nil` for the source of the request.
     ///   - replacedEvent: The type of the last event of a stream whose place another stream has taken; `nil` for no such
     ///     event.
+    ///   - resumption: The way in which a reader resumes; `nil` for events without identifiers: then each reader gets
+    ///     the present state first.
     ///   - document: The data of one event.
     package static func serverSentEvents<Element: Equatable & Sendable>(
         name: String, to context: ServerContext, _ events: CeremonyEvents<Element>, in channels: EventChannels,
         heartbeat: Duration, heartbeatEvent: String? = nil, owner: EventChannels.Owner? = nil,
-        replacedEvent: String? = nil,
+        replacedEvent: String? = nil, resumption: EventResumption<Element>? = nil,
         _ document: @escaping @Sendable (Element) throws -> JSONObject
     ) -> Response {
         self.serverSentEvents(
             to: context, events, in: channels, heartbeat: heartbeat, heartbeatEvent: heartbeatEvent, owner: owner,
-            replacedEvent: replacedEvent
+            replacedEvent: replacedEvent, resumption: resumption
         ) { (name, try document($0)) }
     }
 
-    /// Returns a stream as ``serverSentEvents(name:to:_:in:heartbeat:heartbeatEvent:owner:replacedEvent:_:)`` does, with
-    /// the type of each event from `event`.
+    /// Returns a stream as the function with one `name` for all events does, with the type of each event from `event`.
     package static func serverSentEvents<Element: Equatable & Sendable>(
         to context: ServerContext, _ events: CeremonyEvents<Element>, in channels: EventChannels,
         heartbeat: Duration, heartbeatEvent: String? = nil, owner: EventChannels.Owner? = nil,
-        replacedEvent: String? = nil,
+        replacedEvent: String? = nil, resumption: EventResumption<Element>? = nil,
         event: @escaping @Sendable (Element) throws -> (name: String, document: JSONObject)
     ) -> Response {
         let (channel, logger) = (context.channel, context.logger)
@@ -81,9 +102,10 @@ extension Response {
                 while let news = try? await iterator.next(patience: heartbeat) {
                     switch news {
                     case .state(let element):
+                        guard let line = resumption.map({ $0.line(for: element) }) ?? "" else { continue }
                         guard let (name, document) = try? event(element) else { return }
                         try await writer.write(
-                            ByteBuffer(string: "event: \(name)\ndata: \(JSON.object(document).text)\n\n"))
+                            ByteBuffer(string: "event: \(name)\n\(line)data: \(JSON.object(document).text)\n\n"))
                     case .quiet: try await writer.write(ByteBuffer(string: quiet))
                     }
                 }

@@ -104,6 +104,14 @@ extension ClientRules {
                     detail: error.detail)
             }
         }
+        if let address = settings.statusAddress {
+            do { _ = try RedirectURI(address) } catch {
+                throw OAuthError(
+                    .invalidRequest,
+                    "The address for the ends of sessions is https, or http to a literal loopback address, without a fragment.",
+                    detail: error.detail)
+            }
+        }
         if let address = settings.answers.address {
             do { _ = try RedirectURI(address) } catch {
                 throw OAuthError(

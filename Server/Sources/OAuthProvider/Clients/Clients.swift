@@ -63,6 +63,8 @@ public struct ClientChange: Sendable, Equatable {
     public var logoutURI: String?
     /// `true` if messages about ended sessions have to name the session.
     public var logoutNeedsSession: Bool?
+    /// The address for messages about the ends of dispatched sessions; an empty text for none.
+    public var statusURI: String?
     /// The way in which the client learns the answers of people whom the client asked.
     public var answerMode: ClientSettings.AnswerDelivery.Mode?
     /// The address for messages about answers; an empty text for none.
@@ -127,6 +129,7 @@ public struct ClientChange: Sendable, Equatable {
             applied.logout = ClientSettings.LogoutAddress(
                 address, needsSession: self.logoutNeedsSession ?? settings.logout?.needsSession ?? false)
         }
+        applied.statusAddress = self.statusURI.map { $0.isEmpty ? nil : $0 } ?? settings.statusAddress
         applied.answers = ClientSettings.AnswerDelivery(
             self.answerMode ?? settings.answers.mode,
             at: self.answerAddress.map { $0.isEmpty ? nil : $0 } ?? settings.answers.address)
@@ -227,6 +230,9 @@ extension ClientSettings {
         }
         if self.signInService != old.signInService { events.append(event(.clientSignInServiceChanged, client)) }
         if self.logout != old.logout { events.append(event(.clientLogoutChanged, client)) }
+        if self.statusAddress.map(ExactText.init) != old.statusAddress.map(ExactText.init) {
+            events.append(event(.clientStatusAddressChanged, client))
+        }
         if self.answers != old.answers {
             events.append(event(.clientAnswersChanged, "\(client) \(self.answers.mode.rawValue)"))
         }

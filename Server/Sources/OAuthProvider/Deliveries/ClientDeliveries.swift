@@ -41,6 +41,7 @@ public final class ClientDeliveries: Sendable {
     private let grants: any RefreshStore
     private let logouts: LogoutStatements
     private let answers: BackchannelAnswers
+    private let statuses: StatusStatements
     private let calls: any OutgoingCalls
     private let terms: OutboxTerms
     private let report: @Sendable (DeliveryFailure) -> Void
@@ -50,9 +51,11 @@ public final class ClientDeliveries: Sendable {
     ///
     /// - Parameters:
     ///   - grants: Issues the tokens of answers that clients do not ask for.
+    ///   - statuses: Makes the status documents of ended sessions.
     ///   - report: Receives failures: at most one a minute for each client, and every abandoned delivery.
     public init(
-        _ grants: Grants, calls: any OutgoingCalls, report: @escaping @Sendable (DeliveryFailure) -> Void = { _ in }
+        _ grants: Grants, calls: any OutgoingCalls, statuses: @escaping SessionStatuses,
+        report: @escaping @Sendable (DeliveryFailure) -> Void = { _ in }
     ) {
         let tokens = grants.backchannel.tokens
         let limits = tokens.limits.oauth
@@ -60,6 +63,7 @@ public final class ClientDeliveries: Sendable {
         self.grants = tokens.store
         self.logouts = LogoutStatements(clients: tokens.clients)
         self.answers = BackchannelAnswers(grant: grants.backchannel)
+        self.statuses = StatusStatements(clients: tokens.clients, statuses: statuses)
         self.calls = calls
         self.terms = OutboxTerms(
             places: limits.deliveriesAtOnce, share: limits.deliveriesAtOncePerClient, lease: limits.deliveryLease,
@@ -104,8 +108,9 @@ public final class ClientDeliveries: Sendable {
         case .logout(let session, let subject):
             try await self.logouts.message(of: session, subject: subject, for: client, since: delivery.createdAt)
         // A switched-off client gets no answer.
-        case .answer where client.settings.isDisabled: nil
+        case .answer where client.settings.isDisabled, .status where client.settings.isDisabled: nil
         case .answer(let request): try await self.answers.message(to: request, for: client)
+        case .status(let session): try await self.statuses.message(of: session, for: client)
         }
     }
 
@@ -137,6 +142,7 @@ extension ClientDelivery.Content {
         switch self {
         case .logout: client.settings.logout?.text
         case .answer: client.settings.answers.address
+        case .status: client.settings.statusAddress
         }
     }
 }

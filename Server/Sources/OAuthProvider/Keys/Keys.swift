@@ -15,6 +15,8 @@ package enum TokenType {
     static let userinfo = "userinfo+jwt"
     /// OpenID Connect Back-Channel Logout 1.0, section 2.4.
     static let logoutToken = "logout+jwt"
+    /// A statement to a back end of how a session has ended (decision 122).
+    static let sessionStatus = "session-status+jwt"
     /// An access token of the app sign-in service: no address of OpenID Connect takes it.
     package static let signInServiceAccess = "sign-in-access+jwt"
     /// A token of a service account of the app sign-in service. No address of this server takes it.

@@ -17,7 +17,7 @@ struct DispatchRoutes: Sendable {
     let dispatches: Dispatches
     let sessions: DispatchedSessions
     let enrolments: Enrolments
-    let provider: OpenIDProvider
+    let documents: SessionStatusDocuments
     let clients: ClientAuthorization
     let channels: EventChannels
     let limits: Limits
@@ -74,7 +74,10 @@ struct DispatchRoutes: Sendable {
             Endpoint(
                 method: .get, path: "/status/{session}/events", id: "statusEvents",
                 summary: "The states of a dispatched session, as they come.", effect: .none, caller: .clientByHeader,
-                answers: [.init(status: 200, meaning: "States.", type: "text/event-stream")],
+                answers: [
+                    .init(status: 200, meaning: "States.", type: "text/event-stream"),
+                    .init(status: 204, meaning: "The last state is the one that Last-Event-ID names."),
+                ],
                 refusing: [(404, "There is no such thing.")]
             ) { try await self.events($0, $1, document) },
         ]
@@ -226,52 +229,30 @@ struct DispatchRoutes: Sendable {
     ) async throws -> Response {
         let client = try await self.clients.client(of: request)
         let session = try context.pathParameter("session")
+        let last = Self.lastEventID.flatMap { request.headers[$0] }
+        // A reader that has the last state is told to ask no more (HTML, section 9.2): else it comes back for ever.
+        if let last {
+            let status = try await self.sessions.status(sessionID: session, clientID: client.id)
+            if status.isFinal, status.eventID.hasSameBytes(as: last) { return Response(status: .noContent) }
+        }
         let events = self.sessions.statusEvents(sessionID: session, clientID: client.id)
         return .serverSentEvents(
-            name: "status", to: context, events, in: self.channels, heartbeat: self.limits.heartbeat
+            name: "status", to: context, events, in: self.channels, heartbeat: self.limits.heartbeat,
+            resumption: EventResumption(after: last) { $0.eventID }
         ) {
             try document($0, client, request, context)
         }
     }
 
+    /// The header field in which a reader names the last event that the reader has (HTML, section 9.2).
+    private static let lastEventID = HTTPField.Name("Last-Event-ID")
+
     @Sendable private func document(
         of status: CeremonyStatus, _ client: AuthenticatedClient, _ request: Request, _ context: ServerContext
     ) throws -> JSONObject {
-        var document: JSONObject = [
-            "status": .string(status.state.rawValue), "timestamp": .string(status.timestamp.description),
-        ]
-        document["subject"] = status.subject.map(JSON.string)
-        document["uafStatusCode"] = status.uafStatusCode.map { .integer(Int64($0)) }
-        document["clientErrorCode"] = status.clientErrorCode.map { .integer(Int64($0)) }
-        document["asmStatusCode"] = status.asmStatusCode.map { .integer(Int64($0)) }
-        if let result = status.tokenResult {
-            document["tokenInformation"] = .object(["tokenResult": .string(result.rawValue)])
-        }
-        if !status.authenticators.isEmpty {
-            document["authenticators"] = .array(
-                status.authenticators.map { .object(["aaid": .string($0.text)]) })
-        }
-        if let confirmation = status.confirmation {
-            document["result"] = .string(try self.signed(confirmation, for: client))
-            self.trace?.record(.resultSigned, in: request.trace, context)
-        }
+        let document = try self.documents.document(of: status, for: client.id)
+        if status.confirmation != nil { self.trace?.record(.resultSigned, in: request.trace, context) }
         return document
-    }
-
-    /// Returns the server's signed statement of the text that a person confirmed. The statement is enough for the
-    /// client to check against its own text.
-    private func signed(_ confirmation: ConfirmedTransaction, for client: AuthenticatedClient) throws -> String {
-        let issued = confirmation.at.seconds
-        return try self.provider.tokens.sign(
-            [
-                "aud": .string(client.id), "sub": .string(confirmation.subject),
-                "jti": .string(confirmation.sessionID), "session_id": .string(confirmation.sessionID),
-                "exp": .integer(issued + self.limits.resultLifetime.components.seconds),
-                "auth_time": .integer(issued),
-                "transaction_hash": .string(Base64URL.encode(confirmation.contentHash)),
-                "transaction_content_type": .string(confirmation.contentType),
-                "amr": .array(confirmation.amr.map(JSON.string)), "acr": .string(confirmation.acr),
-            ], type: "transaction-confirmation+jwt")
     }
 }
 

@@ -98,6 +98,9 @@ extension AuditEvent.Kind {
     public static let clientEnabled = Self(rawValue: "client-enabled")
     /// The address at which a client is told of ended sessions was changed; the detail is the client's identifier.
     public static let clientLogoutChanged = Self(rawValue: "client-logout-changed")
+    /// The address at which a client is told of the ends of dispatched sessions was changed; the detail is the client's
+    /// identifier.
+    public static let clientStatusAddressChanged = Self(rawValue: "client-status-address-changed")
     /// The way a client learns people's answers was changed; the detail is the client and the way.
     public static let clientAnswersChanged = Self(rawValue: "client-answers-changed")
     /// A client may have people's keys deleted from now on; the detail is its identifier.

@@ -291,3 +291,21 @@ extension CeremonyStore {
         try await self.createCeremony(ceremony, tokens: tokens, message: nil, audit: audit)
     }
 }
+
+/// A dispatcher's message for a device, as the step that creates the ceremony leaves the message. The message has the
+/// token of the ceremony, so the store seals the content.
+public struct DeviceMessageRecord: Sendable, Hashable {
+    /// The name of the dispatcher.
+    public let dispatcher: String
+    /// The identifier of the device, in the dispatcher's own words.
+    public let target: String
+    /// The content in the dispatcher's own form.
+    public let content: [UInt8]
+
+    /// Makes a message of these values.
+    public init(dispatcher: String, target: String, content: [UInt8]) {
+        self.dispatcher = dispatcher
+        self.target = target
+        self.content = content
+    }
+}

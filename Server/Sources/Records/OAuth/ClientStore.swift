@@ -114,6 +114,9 @@ public struct ClientSettings: Sendable, Equatable {
     public var logout: LogoutAddress?
     /// The way the client learns people's answers.
     public var answers = AnswerDelivery()
+    /// The address at which the client's back end is told how a dispatched session has ended; `nil` if the back end does
+    /// not want to be told (decision 122).
+    public var statusAddress: String?
     /// `true` if the operator has switched the client off. Then no person signs in to the client, the client gets no
     /// tokens, and its existing tokens and grants do not count until the operator switches the client on again.
     public var isDisabled = false

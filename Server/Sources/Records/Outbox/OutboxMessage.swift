@@ -61,13 +61,16 @@ public struct OutboxMessage: Sendable, Hashable {
 }
 
 /// A message for a client, at an address of the client.
-public struct ClientDelivery: Sendable, Hashable {
+public struct ClientDelivery: Sendable, Equatable {
     /// The content of a delivery.
-    public enum Content: Sendable, Hashable {
+    public enum Content: Sendable, Equatable {
         /// A session of the client's has ended: the session, and the account's name at this client.
         case logout(session: String, subject: String)
         /// A person has answered the client's request, or does not answer any more: the request, by its identifier.
         case answer(request: String)
+        /// A session that the client's back end dispatched has ended: the members of the ceremony that the back end's
+        /// status shows, as the ceremony ended. The row of the ceremony may be gone.
+        case status(CeremonyRecord)
     }
 
     /// The client of the delivery.
@@ -76,24 +79,6 @@ public struct ClientDelivery: Sendable, Hashable {
     public let content: Content
     /// The beginning of the delivery's wait.
     public let createdAt: Timestamp
-}
-
-/// A dispatcher's message for a device, as the step that creates the ceremony leaves the message. The message has the
-/// token of the ceremony, so the store seals the content.
-public struct DeviceMessageRecord: Sendable, Hashable {
-    /// The name of the dispatcher.
-    public let dispatcher: String
-    /// The identifier of the device, in the dispatcher's own words.
-    public let target: String
-    /// The content in the dispatcher's own form.
-    public let content: [UInt8]
-
-    /// Makes a message of these values.
-    public init(dispatcher: String, target: String, content: [UInt8]) {
-        self.dispatcher = dispatcher
-        self.target = target
-        self.content = content
-    }
 }
 
 /// A dispatcher's message that a node has taken out of the outbox.

@@ -34,7 +34,7 @@ extension SQLStore: AccountChangeStore {
             case .rest(let change):
                 try AccountChangeRows(db).keep(decision)
                 try RestingRows(db).rest(change, unusableHash: decision.unusableHash, at: decision.audit.at, sealing)
-                try RestingRows(db).endSessions(ofDevicesRestingWith: change, at: decision.audit.at)
+                try RestingRows(db).endSessions(ofDevicesRestingWith: change, at: decision.audit.at, sealing)
             case .wake(let change):
                 try AccountChangeRows(db).keep(decision)
                 try RestingRows(db).wake(change, sealing)

@@ -36,7 +36,7 @@ extension SQLStore: AccountStore {
         try await self.step(
             Step("account.lock", guards: [.exclusive(.account, id: id)], isolation: .readCommitted)
         ) { [sealing] db in
-            let isKnown = try AccountEnds(db).setAccountLocked(isLocked, id: id, at: audit.at)
+            let isKnown = try AccountEnds(db).setAccountLocked(isLocked, id: id, at: audit.at, sealing)
             return try AuditRows(db).appendAudit(audit, if: isKnown, sealing)
         }
     }
@@ -68,7 +68,8 @@ extension SQLStore: AccountStore {
         try await self.step(
             Step("account.delete", guards: [.exclusive(.account, id: id)], isolation: .readCommitted)
         ) { [sealing] db in
-            try AuditRows(db).appendAudit(audit, if: try AccountEnds(db).deleteAccount(id, at: audit.at), sealing)
+            let isKnown = try AccountEnds(db).deleteAccount(id, at: audit.at, sealing)
+            return try AuditRows(db).appendAudit(audit, if: isKnown, sealing)
         }
     }
 

@@ -1,4 +1,5 @@
 import Records
+import Sealing
 import _Primitives
 
 /// Everything that ends with an account, or with the lock of an account.
@@ -13,25 +14,33 @@ struct AccountEnds {
     ///
     /// - Parameter keepsInvite: `true` to keep the invitation of a provisional account: the account goes when the
     ///   invitation expires, is revoked, or is accepted by another account, and the invitation stays as a record.
-    func deleteAccount(_ id: String, at now: Timestamp, keepsInvite: Bool = false) throws -> Bool {
+    func deleteAccount(
+        _ id: String, at now: Timestamp, keepsInvite: Bool = false, _ sealing: Sealing
+    ) throws -> Bool {
         // The answers are deleted through the devices and offers, which go with the account.
         try IdentityAnswerRows(self.db).deleteAnswers(ofAccount: id)
         try self.db.run("DELETE FROM account WHERE id = ?", [id])
-        return try self.carryOut(.deletion(keepsInvite: keepsInvite), ofAccount: id, at: now)
+        return try self.carryOut(.deletion(keepsInvite: keepsInvite), ofAccount: id, at: now, sealing)
     }
 
     /// Ends everything that ends with an account's fate, if the latest statement has changed the account's row. Returns
     /// `false` otherwise: the account does not exist.
-    private func carryOut(_ fate: AccountFate, ofAccount id: String, at now: Timestamp) throws -> Bool {
+    private func carryOut(
+        _ fate: AccountFate, ofAccount id: String, at now: Timestamp, _ sealing: Sealing
+    ) throws -> Bool {
         guard self.db.hasChangedOneRow else { return false }
-        for trace in fate.ends { try self.end(trace, ofAccount: id, at: now) }
+        for trace in fate.ends { try self.end(trace, ofAccount: id, at: now, sealing) }
         return true
     }
 
-    private func end(_ trace: AccountFate.Trace, ofAccount id: String, at now: Timestamp) throws {
+    private func end(
+        _ trace: AccountFate.Trace, ofAccount id: String, at now: Timestamp, _ sealing: Sealing
+    ) throws {
         switch trace {
         case .authentications: try AuthenticationEnds(self.db).deleteAuthentications(of: .account(id), at: now)
-        case .ceremonies: try self.db.run("DELETE FROM ceremony WHERE account_id = ?", [id])
+        case .ceremonies:
+            try EndedCeremonies(self.db).deliverEnds(as: .cancelled, where: "account_id = ?", [id], at: now, sealing)
+            try self.db.run("DELETE FROM ceremony WHERE account_id = ?", [id])
         case .notices: try self.db.run("DELETE FROM notice WHERE account_id = ?", [id])
         case .subjects: try self.db.run("DELETE FROM oauth_subject WHERE account = ?", [id])
         case .consents: try self.db.run("DELETE FROM oauth_consent WHERE account = ?", [id])
@@ -54,13 +63,15 @@ struct AccountEnds {
     }
 
     /// Locks or unlocks an account, and ends everything that ends with it; `false` if the account does not exist.
-    func setAccountLocked(_ isLocked: Bool, id: String, at moment: Timestamp) throws -> Bool {
+    func setAccountLocked(
+        _ isLocked: Bool, id: String, at moment: Timestamp, _ sealing: Sealing
+    ) throws -> Bool {
         try self.db.run(
             """
             UPDATE account SET is_locked = ?1,
                 locked_at = CASE WHEN CAST(?1 AS BIGINT) = 1 THEN ?2 ELSE locked_at END WHERE id = ?3
             """,
             [isLocked, moment.milliseconds, id])
-        return try self.carryOut(.lock(isLocked), ofAccount: id, at: moment)
+        return try self.carryOut(.lock(isLocked), ofAccount: id, at: moment, sealing)
     }
 }

@@ -19,7 +19,7 @@ struct CeremonyRows {
 
     /// Writes the columns of a ceremony that a step has changed. Unchanged columns are not named, so neither the
     /// columns nor their indexes are written anew. An end is an answer, which the client of a request without a browser
-    /// may want to be told.
+    /// may want to be told, and so may the back end of a dispatch.
     func update(_ ceremony: CeremonyRecord, from before: CeremonyRecord, _ sealing: Sealing) throws {
         let changed = ChangeableColumn.changed(from: before, to: ceremony)
         guard !changed.isEmpty else { return }
@@ -31,6 +31,9 @@ struct CeremonyRows {
         try self.db.run(.composed("UPDATE ceremony SET \(assignments) WHERE id = ?"), values)
         try ceremony.endedReference(before: before).map {
             try EndedCeremonies(self.db).deliverAnswer(ofRequest: $0, at: ceremony.changedAt)
+        }
+        try ceremony.clientOfEnd(before: before).map {
+            try EndedCeremonies(self.db).deliverEnd(of: ceremony, to: $0, sealing)
         }
     }
 

@@ -15,7 +15,7 @@ enum ClientColumn: Int, TableColumn {
         sectorIdentifierURI, requiresPushedRequests, defaultMaxAge, registrationDigest, registeredBy, tokenSettings,
         signInMethods, securityProfile, requiresSignedRequests,
         origins, detailTypes, signsInDirectly,
-        party
+        party, statusURI
 }
 
 /// The rows of clients.
@@ -87,7 +87,7 @@ struct ClientRows {
                 .origins: ClientRecord.keptText(of: client.settings.profile.origins),
                 .detailTypes: ClientRecord.keptText(of: client.settings.profile.detailTypes),
                 .signsInDirectly: client.settings.profile.signsInDirectly,
-                .party: client.settings.party.rawValue,
+                .party: client.settings.party.rawValue, .statusURI: client.settings.statusAddress,
             ]))
     }
 
@@ -114,7 +114,7 @@ struct ClientRows {
                 authentication_method = ?, key_set = ?, token_settings = ?, sign_in_methods = ?, party = ?,
                 backchannel_logout_uri = ?, backchannel_logout_session_required = ?, key_set_address = ?,
                 backchannel_mode = ?, backchannel_address = ?, certificate_name = ?, is_disabled = ?,
-                sign_in_service = ?, assertion_audience = ?, sector_identifier_uri = ?
+                sign_in_service = ?, assertion_audience = ?, sector_identifier_uri = ?, status_uri = ?
             WHERE id = ?
             """,
             [
@@ -131,7 +131,8 @@ struct ClientRows {
                 client.settings.keySetAddress, client.settings.answers.mode.rawValue,
                 client.settings.answers.address, client.settings.certificateName?.text, client.settings.isDisabled,
                 client.settings.signInService.map { JSON.object($0.json).text },
-                client.settings.assertionAudience.rawValue, client.settings.sectorIdentifierURI, client.id,
+                client.settings.assertionAudience.rawValue, client.settings.sectorIdentifierURI,
+                client.settings.statusAddress, client.id,
             ])
         try self.setProfile(client.settings.profile, ofClient: client.id)
         // A request without an address leads nowhere.
@@ -291,6 +292,7 @@ extension ClientRecord {
             ClientSettings.LogoutAddress(
                 $0, needsSession: try row.flag(ClientColumn.backchannelLogoutSessionRequired))
         }
+        settings.statusAddress = try row.optionalText(ClientColumn.statusURI)
         self.init(
             id: try row.text(ClientColumn.id), name: try row.text(ClientColumn.name),
             redirectURIs: try Self.list(kept: row.text(ClientColumn.redirectURIs)),

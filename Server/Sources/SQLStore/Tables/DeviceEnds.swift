@@ -87,6 +87,6 @@ struct DeviceEnds {
                 account_id = ? AND device_id = ?
                 AND (\(CeremonyRecord.isOpen) OR (outcome = ? AND reference IS NOT NULL AND is_consumed = 0))
                 """,
-            [accountID, id, CeremonyRecord.Outcome.succeeded.rawValue], at: now)
+            [accountID, id, CeremonyRecord.Outcome.succeeded.rawValue], at: now, sealing)
     }
 }

@@ -1,4 +1,5 @@
 import Records
+import Sealing
 import _Primitives
 
 /// The ends of ceremonies, with the messages to the clients that wait for the ends.
@@ -7,10 +8,13 @@ struct EndedCeremonies {
 
     init(_ db: SQLConnection) { self.db = db }
 
-    /// Ends ceremonies that a condition selects. Clients are told of the requests without a browser that end unanswered.
+    /// Ends ceremonies that a condition selects. Clients are told of the requests without a browser that end unanswered,
+    /// and of the ends of sessions that they dispatched.
     func endCeremonies(
-        as outcome: CeremonyRecord.Outcome, where condition: String, _ values: SQLValues, at moment: Timestamp
+        as outcome: CeremonyRecord.Outcome, where condition: String, _ values: SQLValues, at moment: Timestamp,
+        _ sealing: Sealing
     ) throws {
+        try self.deliverEnds(as: outcome, where: condition, values, at: moment, sealing)
         try self.db.run(
             .composed(
                 """
@@ -27,6 +31,32 @@ struct EndedCeremonies {
     /// requests whose client asks by itself, have no delivery.
     func deliverAnswer(ofRequest id: String, at moment: Timestamp) throws {
         try self.db.run(Self.answerOfRequest, Self.delivery(at: moment) + [id])
+    }
+
+    /// Has the back end of a session told that the session has ended, if the client has an address for such messages.
+    func deliverEnd(of ceremony: CeremonyRecord, to client: String, _ sealing: Sealing) throws {
+        try self.db.row("SELECT 1 FROM oauth_client WHERE id = ? AND status_uri IS NOT NULL", [client]).map { _ in
+            try MessageRows(self.db).insert(OutboxDraft(endOf: ceremony, to: client), sealing)
+        }
+    }
+
+    /// Has the back ends of the open sessions that a condition selects told that the sessions end as `outcome`.
+    func deliverEnds(
+        as outcome: CeremonyRecord.Outcome, where condition: String, _ values: SQLValues, at moment: Timestamp,
+        _ sealing: Sealing
+    ) throws {
+        let open = try self.db.rows(
+            .composed(
+                """
+                SELECT \(CeremonyColumn.selection) FROM ceremony
+                WHERE \(CeremonyRecord.isOpen) AND reference IS NULL AND client_id IN (
+                    SELECT oauth_client.id FROM oauth_client WHERE status_uri IS NOT NULL) AND (\(condition))
+                """), values
+        ) { try CeremonyRecord($0, sealing) }
+        for before in open {
+            let ceremony = before.ended(as: outcome, at: moment)
+            try ceremony.clientOfEnd(before: before).map { try self.deliverEnd(of: ceremony, to: $0, sealing) }
+        }
     }
 
     private static let answersOfRequests = """

@@ -42,11 +42,12 @@ struct IdentityChanges {
                 try IdentitySessionRows(self.db).noteEnds(
                     of: device.id, accountID: device.accountID, but: session, sealing, ending)
                 try IdentitySessionRows(self.db).failSessions(
-                    ofDevice: device.id, accountID: device.accountID, but: session, at: now)
+                    ofDevice: device.id, accountID: device.accountID, but: session, at: now, sealing)
                 try AuthenticationEnds(self.db).deleteAuthentications(of: .device(device.id), at: now)
             case .erasedAnswers(let caller, let session):
                 try IdentityAnswerRows(self.db).deleteAnswers(of: caller, session: session)
-            case .deletedAccount(let account, let now): _ = try AccountEnds(self.db).deleteAccount(account, at: now)
+            case .deletedAccount(let account, let now):
+                _ = try AccountEnds(self.db).deleteAccount(account, at: now, sealing)
             case .answer(let answer, let session):
                 try IdentityAnswerRows(self.db).insert(answer, session: session, sealing)
             case .audit(let event): try AuditRows(self.db).appendAudit(event, sealing)

@@ -55,9 +55,11 @@ struct IdentitySessionRows {
     }
 
     /// Ends the device's open ceremonies of every kind as failed, except for `session`.
-    func failSessions(ofDevice device: String, accountID: String, but session: String = "", at now: Timestamp) throws {
+    func failSessions(
+        ofDevice device: String, accountID: String, but session: String = "", at now: Timestamp, _ sealing: Sealing
+    ) throws {
         try EndedCeremonies(self.db).endCeremonies(
             as: .failed, where: "account_id = ? AND device_id = ? AND id <> ? AND \(CeremonyRecord.isOpen)",
-            [accountID, device, session], at: now)
+            [accountID, device, session], at: now, sealing)
     }
 }

@@ -55,7 +55,7 @@ struct InviteRows {
     /// address.
     func carryOut(_ admitted: AdmittedMerge, _ sealing: Sealing) throws {
         let (merge, accountID) = (admitted.merge, admitted.accountID)
-        try self.deleteProvisionalAccount(admitted.provisional, at: merge.audit.at)
+        try self.deleteProvisionalAccount(admitted.provisional, at: merge.audit.at, sealing)
         try admitted.address.map {
             try AdditionalEmailRows(self.db).add(
                 $0, accountID: accountID, limit: merge.addresses, sealing, orThrow: InviteMerge.addressRefusal)
@@ -71,7 +71,7 @@ struct InviteRows {
         let open = try self.invites(
             "WHERE \(condition) AND \(InviteRecord.isOpen)", values, sealing)
         for invite in open {
-            try self.deleteProvisionalAccount(invite.provisionalAccountID, at: audit.at)
+            try self.deleteProvisionalAccount(invite.provisionalAccountID, at: audit.at, sealing)
             try self.setState(.revoked, of: invite, acceptedBy: nil)
         }
         return !open.isEmpty
@@ -99,10 +99,10 @@ struct InviteRows {
 
     /// Deletes an open invitation's provisional account, if any, with all data that was made for the account. Does
     /// nothing if the account has an active device.
-    func deleteProvisionalAccount(_ account: String?, at now: Timestamp) throws {
+    func deleteProvisionalAccount(_ account: String?, at now: Timestamp, _ sealing: Sealing) throws {
         let unused = try self.db.text(
             .composed("SELECT id FROM account WHERE id = ? AND \(InviteRecord.isNobodys)"), [account])
-        _ = try unused.map { try AccountEnds(self.db).deleteAccount($0, at: now, keepsInvite: true) }
+        _ = try unused.map { try AccountEnds(self.db).deleteAccount($0, at: now, keepsInvite: true, sealing) }
     }
 
     private func isUnlockedWithoutDevice(_ account: String) throws -> Bool {

@@ -57,7 +57,7 @@ struct MessageRows {
             """,
             [
                 draft.channel.rawValue, draft.lane, draft.turn, draft.accountID, draft.subject, draft.matter,
-                draft.name, draft.link, content, draft.createdAt.milliseconds, draft.expiresAt.milliseconds,
+                draft.name, draft.link, content, draft.createdAt.milliseconds, draft.expiresAt?.milliseconds,
             ])
     }
 

@@ -10,12 +10,13 @@ struct RestingRows {
     init(_ db: SQLConnection) { self.db = db }
 
     /// Ends the open sessions of the devices that rest with a change.
-    func endSessions(ofDevicesRestingWith change: AccountChangeRecord, at now: Timestamp) throws {
+    func endSessions(ofDevicesRestingWith change: AccountChangeRecord, at now: Timestamp, _ sealing: Sealing) throws {
         let resting = try self.db.rows("SELECT device_id FROM rested_activation WHERE change_id = ?", [change.id]) {
             try $0.text("device_id")
         }
         for device in resting {
-            try IdentitySessionRows(self.db).failSessions(ofDevice: device, accountID: change.accountID, at: now)
+            try IdentitySessionRows(self.db).failSessions(
+                ofDevice: device, accountID: change.accountID, at: now, sealing)
         }
     }
 

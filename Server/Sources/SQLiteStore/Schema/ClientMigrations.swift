@@ -183,4 +183,13 @@ extension Migration {
                 ALTER TABLE oauth_grant ADD COLUMN resources TEXT NOT NULL DEFAULT '';
                 """)
     }
+
+    /// Adds the address at which a client's back end is told how dispatched sessions end. No existing client is told.
+    static let statusAddresses = Migration(name: "addresses for ends of sessions") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_client ADD COLUMN status_uri TEXT;
+                CREATE INDEX oauth_client_status_uri ON oauth_client (id) WHERE status_uri IS NOT NULL;
+                """)
+    }
 }

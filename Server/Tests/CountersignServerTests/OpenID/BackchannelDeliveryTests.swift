@@ -91,7 +91,8 @@ private struct ToldCentre: Sendable {
 
     /// Another node over the same store.
     static func outbox(_ server: ServerFixture, _ calls: NotedCalls, _ failures: FailureList) -> Outbox {
-        let deliveries = ClientDeliveries(server.assembly.provider.grants, calls: calls) { failures.note($0) }
+        let deliveries = ClientDeliveries(
+            server.assembly.provider.grants, calls: calls, statuses: { _, _ in [:] }, report: { failures.note($0) })
         return Outbox(deliveries.entry, store: server.database, time: server.clock.timeSource)
     }
 

@@ -1,5 +1,6 @@
 import Records
 import Testing
+import UAF
 import _Primitives
 
 @Suite("Decision 112: turns and places of messages in the outbox")
@@ -83,10 +84,75 @@ struct OutboxTurnsTests {
         }
         for message in [
             Self.message(name: nil), Self.message(matter: nil), Self.message(subject: "answer", matter: nil),
-            Self.message(subject: "else"),
+            Self.message(subject: "else"), Self.message(subject: "status"),
+            Self.message(subject: "status", matter: nil, content: Self.ended.storedStatus),
+            Self.message(subject: "status", content: Array("{".utf8)),
+            Self.message(subject: "status", content: Array(#"{"kind":9,"endedAt":1}"#.utf8)),
+            Self.message(subject: "status", content: Array(#"{"kind":2}"#.utf8)),
+            Self.message(subject: "status", content: Array(#"{"kind":2,"endedAt":1,"channel":9}"#.utf8)),
+            Self.message(subject: "status", content: Array(#"{"kind":2,"endedAt":1,"outcome":"x"}"#.utf8)),
         ] {
             #expect(throws: StoreError(.corrupt, "")) { try ClientDelivery(message) }
         }
+    }
+
+    /// A confirmed transaction, with each member that a status shows, and with members that no status shows.
+    private static let ended: CeremonyRecord = {
+        var ceremony = CeremonyRecord(
+            id: "session", kind: .transaction, clientID: "lane", accountID: "alice", createdAt: Self.now,
+            expiresAt: Self.now, detail: CeremonyDetail(contentType: "text/plain"))
+        ceremony.phase = .ended
+        ceremony.outcome = .succeeded
+        ceremony.channel = .link
+        ceremony.uafStatusCode = 1200
+        ceremony.clientErrorCode = 0
+        ceremony.asmStatusCode = 0
+        ceremony.authenticators = ["A#1", "B#2"]
+        ceremony.methods = ["pin", "hwk"]
+        ceremony.assurance = "acr"
+        ceremony.contentHash = [1, 2, 3]
+        return ceremony
+    }()
+
+    @Test("The message about an ended session has what the status shows, and nothing else of the ceremony")
+    func statuses() throws {
+        func read(_ ceremony: CeremonyRecord) throws -> ClientDelivery {
+            let draft = OutboxDraft(endOf: ceremony, to: "lane")
+            #expect(draft.channel == .client && draft.lane == "lane" && draft.accountID == nil)
+            #expect(draft.expiresAt == nil && draft.createdAt == ceremony.changedAt)
+            return try ClientDelivery(
+                Self.message(subject: draft.subject, matter: draft.matter, name: draft.name, content: draft.content))
+        }
+        #expect(try read(Self.ended).content == .status(Self.ended))
+        var bare = CeremonyRecord(
+            id: "session", kind: .deregistration, clientID: "lane", createdAt: Self.now, expiresAt: Self.now,
+            detail: CeremonyDetail())
+        bare.phase = .ended
+        bare.outcome = .expired
+        #expect(try read(bare).content == .status(bare))
+        var secret = Self.ended
+        secret.progress = [9]
+        secret.continuationDigest = [9]
+        secret.deviceID = "device"
+        #expect(try read(secret).content == .status(Self.ended))
+    }
+
+    @Test("The back end of a dispatch is told of the end, once, and the client of another ceremony is not")
+    func clientsOfEnds() {
+        var open = Self.ended
+        open.phase = .claimed
+        #expect(Self.ended.clientOfEnd(before: open) == "lane")
+        #expect(Self.ended.clientOfEnd(before: Self.ended) == nil)
+        #expect(open.clientOfEnd(before: open) == nil)
+        var asked = open
+        asked.reference = "request"
+        #expect(Self.ended.clientOfEnd(before: asked) == nil)
+        var nobodys = Self.ended
+        nobodys.clientID = nil
+        #expect(nobodys.clientOfEnd(before: open) == nil)
+        let cancelled = open.ended(as: .cancelled, at: Self.now + .seconds(1))
+        #expect(cancelled.clientOfEnd(before: open) == "lane" && cancelled.outcome == .cancelled)
+        #expect(cancelled.changedAt == Self.now + .seconds(1))
     }
 
     @Test("A stored letter has an account, an end, a known subject and a known turn")

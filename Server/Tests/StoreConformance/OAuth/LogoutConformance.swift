@@ -10,7 +10,9 @@ public enum LogoutConformance {
         & OutboxStore & SessionStore
 
     /// The rules, each over an empty store.
-    public static let checks: [ConformanceCheck<Subject>] = Self.ends + Self.quiet + Self.turns + Self.answers
+    public static let checks: [ConformanceCheck<Subject>] =
+        Self.ends + Self.quiet + Self.turns
+        + Self.answers + Self.statuses
 
     private static let start = Timestamp.start
     private static let lease = start + .seconds(60)
@@ -131,6 +133,105 @@ public enum LogoutConformance {
             try expect(
                 try taken.map { try ClientDelivery($0).content } == [.answer(request: "q1")],
                 "not of the open question, and once: \(taken)")
+        },
+    ]
+
+    /// Keeps a ceremony of alice that a client's back end has dispatched.
+    private static func dispatch(_ id: String, by client: String? = "c", _ store: Subject) async throws {
+        let ceremony = CeremonyRecord(
+            id: id, kind: .transaction, clientID: client, accountID: "account-alice", createdAt: Self.start,
+            expiresAt: Self.start + .seconds(60), detail: CeremonyDetail(contentType: "text/plain", content: [1]))
+        try await store.createCeremony(ceremony, tokens: [], audit: nil)
+    }
+
+    private static func wantStatuses(_ client: String, _ store: Subject) async throws {
+        let changed = try await store.changeClient(client) { client in
+            client.settings.statusAddress = "https://\(client.id).example/status"
+            return []
+        }
+        try expect(changed?.settings.statusAddress == "https://\(client).example/status", "the address is kept")
+        try expect(try await store.client(client) == changed, "and comes back")
+    }
+
+    /// The ended sessions among messages, with their outcomes.
+    private static func ends(_ messages: [OutboxMessage]) throws -> [String: CeremonyRecord.Outcome?] {
+        var ends: [String: CeremonyRecord.Outcome?] = [:]  // check: unicode-words
+        for message in messages {
+            guard case .status(let session) = try ClientDelivery(message).content else { continue }
+            ends[session.id] = session.outcome
+        }
+        return ends
+    }
+
+    private static let statuses: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("a back end that wants to be told is, in the step that ends a session of its own, once") {
+            store in
+            for id in ["c", "d"] { try await Self.addClient(id, store) }
+            try await Self.wantStatuses("c", store)
+            try await enrol(store)
+            try await Self.dispatch("s1", store)
+            try await Self.dispatch("s2", by: "d", store)
+            try await Self.dispatch("s3", by: nil, store)
+            let request = Self.notified(3, nil)
+            try await Self.ask(request, store)
+            for id in ["s1", "s2", "s3", "ceremony-q3"] {
+                _ = try await store.change(.id(id)) { record in
+                    record.phase = .claimed
+                    return CeremonyChange()
+                }
+            }
+            try expect(try await store.waitingMessages(to: .client).count == 0, "no session has ended")
+            let later = Self.start + .seconds(9)
+            for id in ["s1", "s2", "s3", "ceremony-q3", "s1"] {
+                _ = try await store.change(.id(id)) { record in
+                    record.phase = .ended
+                    record.outcome = .succeeded
+                    record.changedAt = later
+                    record.methods = ["pin"]
+                    record.contentHash = Self.bytes(4)
+                    return CeremonyChange()
+                }
+            }
+            let taken = try await Self.take(store, at: later)
+            guard taken.count == 1, case .status(let session) = try ClientDelivery(taken[0]).content else {
+                throw ConformanceFailure(description: "the client of s1 alone, once: \(taken)")
+            }
+            try expect(taken[0].lane == "c" && taken[0].createdAt == later, "the dispatching client, from the end on")
+            try expect(session.id == "s1" && session.outcome == .succeeded && session.changedAt == later, "the end")
+            try expect(session.accountID == "account-alice" && session.methods == ["pin"], "the person and the methods")
+            try expect(
+                session.contentHash == Self.bytes(4) && session.detail == CeremonyDetail(contentType: "text/plain"),
+                "the hash, and not the content")
+        },
+        ConformanceCheck("a back end is told of sessions that end with the account, and not of sessions that had ended")
+        { store in
+            try await Self.addClient("c", store)
+            try await Self.wantStatuses("c", store)
+            try await enrol(store)
+            for id in ["s1", "s2", "s3"] { try await Self.dispatch(id, store) }
+            _ = try await store.change(.id("s3")) { record in
+                record.phase = .ended
+                record.outcome = .denied
+                return CeremonyChange()
+            }
+            try expect(try await store.deleteAccount(id: "account-alice", audit: Self.event), "deleted")
+            let ends = try Self.ends(try await Self.take(store))
+            try expect(ends == ["s1": .cancelled, "s2": .cancelled, "s3": .denied], "\(ends)")
+            try expect(try await store.ceremony(.id("s1")) == nil, "the rows are gone")
+        },
+        ConformanceCheck("a back end is told of a session that ends with the device that had the session") { store in
+            try await Self.addClient("c", store)
+            try await Self.wantStatuses("c", store)
+            try await enrol(store)
+            for id in ["s1", "s2"] { try await Self.dispatch(id, store) }
+            _ = try await store.change(.id("s1")) { record in
+                record.phase = .claimed
+                record.deviceID = "device-phone-alice"
+                return CeremonyChange()
+            }
+            try expect(try await store.deleteDevice(id: "device-phone-alice", audit: Self.event), "deleted")
+            let ends = try Self.ends(try await Self.take(store))
+            try expect(ends == ["s1": .cancelled], "\(ends)")
         },
     ]
 

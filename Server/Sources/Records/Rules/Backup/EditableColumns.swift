@@ -65,6 +65,7 @@ package struct EditableColumns: Sendable {
             ("signs_in_directly", [.clientProfileChanged]),
             ("backchannel_logout_uri", [.clientLogoutChanged]),
             ("backchannel_logout_session_required", [.clientLogoutChanged]),
+            ("status_uri", [.clientStatusAddressChanged]),
             ("key_set_address", [.clientAuthenticationChanged]),
             ("certificate_name", [.clientAuthenticationChanged]),
             ("assertion_audience", [.clientAuthenticationChanged]),

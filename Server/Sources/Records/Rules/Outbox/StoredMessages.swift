@@ -14,7 +14,7 @@ package struct OutboxDraft: Sendable, Equatable {
     /// The content, before it is sealed.
     package var content: [UInt8]?
     package let createdAt: Timestamp
-    package let expiresAt: Timestamp
+    package let expiresAt: Timestamp?
 
     /// Makes the message of a letter.
     package init(_ letter: MailRecord) {
@@ -46,6 +46,22 @@ package struct OutboxDraft: Sendable, Equatable {
 }
 
 extension OutboxDraft {
+    /// Makes the message to a back end about the end of a session that the back end dispatched.
+    ///
+    /// - Parameter client: The client of the back end.
+    package init(endOf ceremony: CeremonyRecord, to client: String) {
+        self.channel = .client
+        self.lane = client
+        // The message outlives the account: the end of an account ends sessions.
+        self.accountID = nil
+        self.subject = ClientDelivery.Kind.status.rawValue
+        self.matter = ceremony.id
+        self.name = nil
+        self.content = ceremony.storedStatus
+        self.createdAt = ceremony.changedAt
+        self.expiresAt = nil
+    }
+
     /// Returns the turn of a client's message among the messages of a dispatcher. Clients take turns: however many
     /// messages of a client wait, the first message of another client comes next.
     ///
@@ -68,7 +84,7 @@ extension OutboxMessage {
 extension ClientDelivery {
     /// The stored word for the content of a delivery.
     package enum Kind: String, Sendable, CaseIterable {
-        case logout, answer
+        case logout, answer, status
     }
 
     /// Reads a message to a client. Throws ``StoreError/Code/corrupt`` for an unknown subject, and for content with a
@@ -77,6 +93,9 @@ extension ClientDelivery {
         switch (Kind(rawValue: message.subject), message.matter, message.name) {
         case (.logout?, let session?, let subject?): self.content = .logout(session: session, subject: subject)
         case (.answer?, let request?, _): self.content = .answer(request: request)
+        case (.status?, let session?, _):
+            guard let content = message.content else { throw StoreError(.corrupt, "how a session has ended") }
+            self.content = .status(try CeremonyRecord(storedStatus: content, id: session, client: message.lane))
         default: throw StoreError(.corrupt, "what a client is to be told")
         }
         self.client = message.lane

@@ -74,7 +74,8 @@ extension SQLStore: InviteStore {
                     hasVerifiedAddress: try AdditionalEmailRows(db).hasVerifiedEmail(
                         sealing.emailCode(invite.email), accountID: accountID))
                 // The address may have become an account's after the invitation was made.
-                try InviteRows(db).deleteProvisionalAccount(invite.accountToDelete(acceptedBy: accountID), at: audit.at)
+                try InviteRows(db).deleteProvisionalAccount(
+                    invite.accountToDelete(acceptedBy: accountID), at: audit.at, sealing)
                 try InviteRows(db).accept(invite, accountID: accountID, audit, sealing)
             }
         }
@@ -120,7 +121,7 @@ extension SQLStore: InviteStore {
             let expired = try InviteRows(db).invites(
                 InviteRecord.isOver, [now.milliseconds, InviteRecord.State.open.rawValue, limit], sealing)
             for invite in expired {
-                try InviteRows(db).deleteProvisionalAccount(invite.provisionalAccountID, at: now)
+                try InviteRows(db).deleteProvisionalAccount(invite.provisionalAccountID, at: now, sealing)
                 try AuditRows(db).appendAudit(
                     AuditEvent(.inviteExpired, at: now, accountID: invite.provisionalAccountID, detail: invite.id),
                     sealing)

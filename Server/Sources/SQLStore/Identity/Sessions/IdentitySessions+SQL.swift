@@ -118,7 +118,8 @@ extension SQLStore: IdentityStore {
             for device in forsaken.map(\.device) {
                 let id = device.id
                 try IdentitySessionRows(db).noteEnds(of: id, accountID: device.accountID, sealing, ending)
-                try IdentitySessionRows(db).failSessions(ofDevice: device.id, accountID: device.accountID, at: audit.at)
+                try IdentitySessionRows(db).failSessions(
+                    ofDevice: device.id, accountID: device.accountID, at: audit.at, sealing)
                 try AuthenticationEnds(db).deleteAuthentications(of: .device(id), at: audit.at)
                 try db.run("DELETE FROM credential WHERE device_id = ?", [id])
                 try db.run(
