@@ -32,6 +32,10 @@ public typealias OutOfBandPayloadError = Ceremony.OutOfBandPayloadError
 /// identities.
 public typealias PinRule = Ceremony.PinRule
 
+/// The content of a person's denial: a reason (`unwanted`, `wrongContent`), and `isNotMe` if another party began the
+/// request. `.unwanted`, `.wrongContent` and `.notMe` are ready statements.
+public typealias DenialStatement = Ceremony.DenialStatement
+
 /// The content that a server asks a person to confirm: a content type, the bytes, and for a picture the picture's kind
 /// (UAF Protocol 1.1, dictionary Transaction).
 ///

@@ -241,6 +241,7 @@ extension NoticeRecord.Kind {
         case .identityLinked: "identity-linked"
         case .deviceKeysReplaced: "device-keys-replaced"
         case .enrolmentAsked: "enrolment-asked"
+        case .requestDisowned: "request-disowned"
         }
     }
 }

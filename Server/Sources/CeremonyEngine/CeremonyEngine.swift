@@ -7,7 +7,7 @@ public import _Primitives
 
 /// The stores that hold the engine's entire state.
 public typealias CeremonyStores = AccountStore & CeremonyStore & AuditStore & NoticeStore & InventedAccountStore
-    & IdentityStores & DeviceIdentityStore & DispatchTargetStore & ReplayStore & AccountChangeStore
+    & IdentityStores & DeviceIdentityStore & DispatchTargetStore & ReplayStore & AccountChangeStore & AskingRestStore
 
 /// Runs ceremonies: sign-ins, transactions and enrolments between people's devices and this server. The engine consists
 /// of one part for each use case, and the rules of the parts.
@@ -91,7 +91,8 @@ public final class CeremonyEngine: Sendable {
             environment: environment, store: store, hub: hub, checks: checks, endings: endings, invented: invented,
             replacements: Replacements(environment: environment, store: store))
         self.authenticationAnswers = AuthenticationAnswers(
-            environment: environment, store: store, hub: hub, checks: checks, endings: endings, invented: invented)
+            environment: environment, store: store, hub: hub, checks: checks, endings: endings, invented: invented,
+            denials: Denials(environment: environment, store: store, hub: hub, checks: checks))
         let keys = ManagerKeys(environment: environment, store: store, signer: signer)
         self.identities = Identities(
             environment: environment, store: store, hub: hub, budgets: budgets, keys: keys, services: inApp,

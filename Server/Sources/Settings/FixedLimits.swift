@@ -63,6 +63,13 @@ extension Limits {
         /// The step in which the time of a device's latest proof advances. A device that proves a request each second
         /// would otherwise write each second.
         public static let deviceSeenInterval: Duration = .seconds(60 * 60)
+        /// The time in which a client does not reach a person by asking alone, after the person has disowned a request
+        /// of the client. Each further rest is twice as long.
+        public static let firstAskingRest: Duration = .seconds(60 * 60)
+        /// The longest such rest.
+        public static let longestAskingRest: Duration = .seconds(24 * 60 * 60)
+        /// The time after the end of a rest in which a further rest is longer than the first.
+        public static let askingRestMemory: Duration = .seconds(7 * 24 * 60 * 60)
         /// The characters of a typed code that are read: all characters of the code, and room for dashes and spaces.
         public static let typedCodeCharacters = 64
         /// The bytes of a client's name in a refused request, for the log. A longer name is not logged.

@@ -431,7 +431,7 @@ struct BackupTests {
             "oauth_subject", "organisation", "organisation_member", "password", "personal_value", "recovery_code",
             "sealing_key", "sealing_root", "service", "service_roles", "store_check", "totp", "upstream_link",
             "upstream_provider", "account_change", "rested_activation", "rested_upstream_link", "rested_account_email",
-            "rested_personal_value", "rested_password", "rested_totp", "rested_recovery_code",
+            "rested_personal_value", "rested_password", "rested_totp", "rested_recovery_code", "asking_rest",
         ]
         #expect(tables == (voided + kept).sorted())
     }

@@ -58,6 +58,13 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("clients that rest after a person has disowned a request", arguments: AskingRestConformance.checks)
+    func keepsTheRuleOfRests(check: ConformanceCheck<any AskingRestConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("sessions of personalised identities", arguments: IdentitySessionConformance.checks)
     func keepsTheRuleOfIdentitySessions(check: ConformanceCheck<IdentityConformanceSubject>) async throws {
         let store = try TemporaryStore()

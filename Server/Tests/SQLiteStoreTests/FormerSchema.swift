@@ -5,10 +5,12 @@ enum FormerSchema {
     static let count = 19 + Self.laterCount
 
     /// The number of migrations that ``undoingLater`` takes back.
-    static let laterCount = 3
+    static let laterCount = 4
 
     /// The migrations since the one outbox.
     static let undoingLater = """
+        DROP TABLE asking_rest;
+        ALTER TABLE ceremony DROP COLUMN denial;
         DROP INDEX oauth_client_status_uri;
         ALTER TABLE oauth_client DROP COLUMN status_uri;
         ALTER TABLE ceremony DROP COLUMN target_device;

@@ -32,6 +32,7 @@ public enum CeremonyConformance {
                 record.contentHash = [5]
                 record.isConsumed = true
                 record.isOpenedElsewhere = true
+                record.denial = .notMe
                 return CeremonyChange()
             }
             try expect(changed?.authenticators.count == 2, "the step answers the changed row")

@@ -18,6 +18,13 @@ struct AuthenticationCandidate: Sendable {
     let unasked: Set<Aaid>
 }
 
+/// A person's denial on a screen, on its way out of the operation.
+struct Denied: Error {
+    let statement: DenialStatement
+    /// The account whose device signs the denial; `nil` before the operation has an account.
+    var account: StoredAccount?
+}
+
 /// One authentication from the server's request to its judgement, without the questions to the person. Each face asks
 /// the person in its own way, and passes the answers in.
 struct AuthenticationExchange: Sendable {
@@ -147,6 +154,54 @@ struct AuthenticationExchange: Sendable {
         return named.isEmpty ? keys : named
     }
 
+    /// Sends the person's denial of the request, signed by this device for an account of the person.
+    ///
+    /// Throws ``EngineError``: `notAuthorized` if the server does not know the device's keys or the keys do not sign
+    /// (the server is told that no answer will come), `refused` if the server does not accept the denial, and
+    /// `malformed` for a request that is no authentication. Also throws the errors of the transport.
+    func deny(_ statement: DenialStatement, by record: StoredAccount?, timeout: Duration? = nil) async throws {
+        guard let authentication = self.request.authentication else {
+            throw EngineError(.malformed, "the request is no authentication")
+        }
+        guard let signed = await self.signed(statement, authentication.challenge.text, by: record) else {
+            await self.report(.userCancelled, nil)
+            throw EngineError(.notAuthorized, "the server does not know the device's keys")
+        }
+        let response = try await self.server.deny(authentication, signed, timeout: timeout)
+        guard response.statusCode == .ok else {
+            // The next authentication announces the keys again.
+            if response.statusCode == .unauthorized, let record, let keys = record.identity {
+                try? await self.core.register.note(isKnown: false, keys, of: record.key)
+            }
+            throw EngineError(refusedWith: response.statusCode)
+        }
+    }
+
+    /// Sends the person's denial as ``deny(_:by:timeout:)``, within the time for a report. Ignores failures: the
+    /// operation ends in the same way.
+    func report(_ denied: Denied) async {
+        let limit = min(self.server.timeout, ServerExchange.patienceForReports)
+        try? await self.deny(denied.statement, by: denied.account, timeout: limit)
+    }
+
+    /// Returns the account that denies the request: an account of this server whose keys the request names, or any
+    /// account if the request names no keys. An account whose device the server knows comes first. `nil` if this device
+    /// has no such account.
+    func denier(where isMeant: (StoredAccount) -> Bool) async -> StoredAccount? {
+        let named = self.request.authentication.map(\.policy.accepted.namedKeys) ?? []
+        let records = await self.records(where: isMeant).filter { record in
+            named.isEmpty || record.keys.contains { named.contains($0.keyID) }
+        }
+        return records.first(where: \.isIdentityKnown) ?? records.first
+    }
+
+    private func signed(_ statement: DenialStatement, _ challenge: String, by record: StoredAccount?) async -> String? {
+        guard let record, record.isIdentityKnown,
+            let identity = try? await self.core.identities.identity(of: record.key)
+        else { return nil }
+        return try? await identity.denial(statement, of: challenge)
+    }
+
     /// Tells the server that no answer will come, with the reason. Sends nothing if the request cannot be read.
     func report(_ code: ErrorCode, _ asmStatus: ASMStatusCode?) async {
         guard let header = self.request.header(of: .authentication) else { return }
@@ -154,4 +209,9 @@ struct AuthenticationExchange: Sendable {
             AuthenticationResponse(header: header, fcParams: "", assertions: []).serialized, code: code,
             asmStatus: asmStatus, path: self.core.configuration.authenticationResponsePath)
     }
+}
+
+extension [[MatchCriteria]] {
+    /// The keys that the alternatives of a policy name.
+    fileprivate var namedKeys: Set<KeyID> { Set(self.joined().flatMap { $0.keyIDs ?? [] }) }
 }

@@ -65,6 +65,15 @@ package struct DeviceIdentity: Sendable {
         return unsigned.compact(signature: try await self.module.sign(unsigned.signingInput, by: self.keys))
     }
 
+    /// Creates a person's denial of the request with the challenge: the compact form, signed by this device.
+    ///
+    /// Throws `DeviceKeyError` and ``StorageError``.
+    func denial(_ statement: DenialStatement, of challenge: String) async throws -> String {
+        let unsigned = try SignedDenial.unsigned(
+            statement, audience: self.server, challenge: challenge, keyID: self.signingKey.keyID ?? "")
+        return unsigned.compact(signature: try await self.module.sign(unsigned.signingInput, by: self.keys))
+    }
+
     /// Opens data that was sealed to this device (compact JWE, ECDH-ES with A256GCM). Throws `JOSEError` and
     /// `DeviceKeyError`.
     package func open(_ sealed: String) throws -> [UInt8] {

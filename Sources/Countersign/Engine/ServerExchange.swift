@@ -28,10 +28,20 @@ struct ReceivedRequest: Sendable {
     /// Returns the header for a failure report: the header of the operation, in the highest version of the message,
     /// even if this client does not support the version. `nil` if the message cannot be read.
     func header(of operation: UAF.Operation) -> OperationHeader? {
-        guard let read = try? RequestMessage(parsing: (self.message.uafRequest ?? "").utf8),
-            let header = try? read.request(among: Set(read.versions))?.header, header.operation == operation
-        else { return nil }
+        guard let header = self.highest?.header, header.operation == operation else { return nil }
         return header
+    }
+
+    /// The request to authenticate, in the version of ``header(of:)``; `nil` for another request, and if the message
+    /// cannot be read.
+    var authentication: AuthenticationRequest? {
+        guard case .authentication(let request)? = self.highest else { return nil }
+        return request
+    }
+
+    private var highest: UAFRequest? {
+        guard let read = try? RequestMessage(parsing: (self.message.uafRequest ?? "").utf8) else { return nil }
+        return try? read.request(among: Set(read.versions))
     }
 }
 
@@ -39,7 +49,7 @@ struct ReceivedRequest: Sendable {
 struct ServerExchange: Sendable {
     private static let messageType = "application/fido+uaf"
     /// The time that a server has to accept a report that no answer will come.
-    private static let patienceForReports = Duration.seconds(5)
+    static let patienceForReports = Duration.seconds(5)
 
     let core: ClientCore
     let recording: Recording
@@ -113,6 +123,21 @@ struct ServerExchange: Sendable {
         // giving up does not take long.
         let limit = min(self.timeout, Self.patienceForReports)
         await Task { _ = try? await self.send(message, as: nil, context: final, path: path, timeout: limit) }.value
+    }
+
+    /// Sends a denial that the device has signed, and returns the server's judgement. The denial is sent and judged even
+    /// if the operation's task is cancelled meanwhile. Throws the errors of the transport and ``EngineError``.
+    func deny(_ request: AuthenticationRequest, _ signed: String, timeout: Duration? = nil) async throws
+        -> ServerResponse
+    {
+        let message = AuthenticationResponse(header: request.header, fcParams: "", assertions: []).serialized
+        let context: JSONObject = [
+            "clientErrorCode": .integer(Int64(ErrorCode.userCancelled.rawValue)), "denial": .string(signed),
+        ]
+        let path = self.core.configuration.authenticationResponsePath
+        return try await Task {
+            try await self.send(message, as: nil, context: context, path: path, timeout: timeout)
+        }.value
     }
 
     /// Tells the server that a redeemed request will not be answered, before the person was asked.
@@ -203,7 +228,7 @@ struct ServerExchange: Sendable {
         }
     }
 
-    private var timeout: Duration { self.core.configuration.networkTimeout }
+    var timeout: Duration { self.core.configuration.networkTimeout }
 
     /// Returns the answer to a message that `send` sends to a configured path. Throws ``EngineError`` for an answer
     /// that is not a message, and the errors of `send`.

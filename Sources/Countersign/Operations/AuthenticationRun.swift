@@ -69,6 +69,9 @@ struct AuthenticationRun: Sendable {
             return try await self.answer()
         } catch let error as Unanswered {
             throw OperationError(error)
+        } catch let denied as Denied {
+            await self.exchange.report(denied)
+            throw OperationError(translating: denied)
         } catch {
             let failure = FailureReport(error)
             await self.exchange.report(failure.code, failure.asmStatus)
@@ -83,7 +86,23 @@ struct AuthenticationRun: Sendable {
             throw OperationError(.missingInteraction, "no authenticator selector")
         }
         var presentation = Presentation(try prepared.transaction.map(Confirmable.init))
-        let candidate = try await self.selectAccount(try await self.candidates(prepared), prepared, &presentation)
+        let candidates = try await self.candidates(prepared)
+        var denier = candidates.first(where: \.record.isIdentityKnown)?.record
+        do {
+            let candidate = try await self.selectAccount(candidates, prepared, &presentation)
+            denier = candidate.record
+            return try await self.answer(prepared, by: candidate, selector, &presentation)
+        } catch var denied as Denied {
+            denied.account = denier
+            throw denied
+        }
+    }
+
+    /// Answers for the chosen account.
+    private func answer(
+        _ prepared: PreparedAuthentication, by candidate: AuthenticationCandidate,
+        _ selector: any AuthenticatorSelector, _ presentation: inout Presentation
+    ) async throws -> AuthenticationSuccess {
         try await self.verifyRequester(candidate.record, &presentation.disclosure)
         try await self.confirm(candidate.record, &presentation)
         let interaction = await AppInteraction(

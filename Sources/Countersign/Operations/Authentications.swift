@@ -54,6 +54,14 @@ public struct OutOfBandAuthentication: AuthenticationOperation {
         self.recording = recording
     }
 
+    /// The operation that denies this request in place of executing the authentication. The requests of the denial have
+    /// the settings of this operation.
+    public var denial: Denial {
+        var denial = Denial(core: self.core, .request(self.answer, self.recording))
+        denial.requestOptions = self.requestOptions
+        return denial
+    }
+
     /// Tells the server that this app cannot answer.
     func decline() async {
         await ServerExchange(core: self.core, recording: self.recording).decline(self.answer, as: .unknown)

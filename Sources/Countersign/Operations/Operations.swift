@@ -21,6 +21,8 @@ public struct Operations: Sendable {
     public var outOfBandPayloadDecode: OutOfBandPayloadDecode { OutOfBandPayloadDecode(core: self.core) }
     /// Redeems a payload's token and returns the operation that the token stands for.
     public var outOfBandOperation: OutOfBandOperation { OutOfBandOperation(core: self.core) }
+    /// Denies a request that was started elsewhere, for example a request that the person did not begin.
+    public var denial: Denial { Denial(core: self.core) }
     /// Registers an authenticator for a person whose identity an authorization provider proves to the server.
     public var registration: Registration { Registration(core: self.core) }
     /// Registers an authenticator with the answer to a back end's request for an enrolment, or with the link of this

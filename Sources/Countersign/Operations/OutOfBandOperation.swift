@@ -68,7 +68,7 @@ public struct OutOfBandOperation: ServerOperation {
             let exchange = ServerExchange(core: core, recording: recording)
             let deregistration = DispatchedDeregistration(core: core, recording: recording)
             let answer =
-                self.isForDeregistrations(redeemData.redeemURL)
+                core.configuration.isForDeregistrations(redeemData.redeemURL)
                 ? try await deregistration.redeem(redeemData.token, at: redeemData.redeemURL)
                 : try await exchange.redeemOnce(redeemData.token, at: redeemData.redeemURL)
             // The server has already deleted its keys, independent of the way in which the token arrived.
@@ -95,14 +95,6 @@ public struct OutOfBandOperation: ServerOperation {
         } catch {
             throw OperationError(translating: error)
         }
-    }
-
-    /// Returns `true` if a token for the address must be stored before the token is sent. The spelling of the path in
-    /// the configuration does not matter.
-    private func isForDeregistrations(_ url: URL) -> Bool {
-        let configuration = self.core.configuration
-        return configuration.address(configuration.deregistrationRedeemPath)?.path().hasSameBytes(as: url.path())
-            ?? false
     }
 
     /// An out-of-band operation with callbacks. The remaining settings can still be chained, in any order.
@@ -187,4 +179,12 @@ public struct OutOfBandOperation: ServerOperation {
 extension OperationBuilder where Operation == OutOfBandOperation {
     /// Sets the payload that ``OutOfBandPayloadDecode`` read.
     public func payload(_ payload: OutOfBandPayload) -> Self { self.changing { $0.payload = payload } }
+}
+
+extension ClientConfiguration {
+    /// Returns `true` if the address redeems tokens of deregistrations: such a token must be stored before the token is
+    /// sent. The spelling of the path in the configuration does not matter.
+    func isForDeregistrations(_ url: URL) -> Bool {
+        self.address(self.deregistrationRedeemPath)?.path().hasSameBytes(as: url.path()) ?? false
+    }
 }

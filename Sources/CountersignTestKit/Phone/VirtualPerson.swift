@@ -1,3 +1,4 @@
+public import Ceremony
 public import Countersign
 public import Foundation
 public import UAF
@@ -18,6 +19,8 @@ public final class VirtualPerson: @unchecked Sendable {
         case answers
         /// The person cancels.
         case cancels
+        /// The person denies the request with the script's statement. A question without a denial is cancelled.
+        case denies
         /// The person does nothing.
         case ignores
     }
@@ -45,6 +48,8 @@ public final class VirtualPerson: @unchecked Sendable {
         public var changedPasswords = ["harbour bridge 4"]
         /// The texts in the operating system's dialogs for face and passcode.
         public var prompt = SystemPrompt()
+        /// The statement with which the person denies a request.
+        public var denial = DenialStatement.unwanted
         /// The reactions to questions. The person answers every question without an entry.
         public var reactions: [Question: Reaction] = [:]
 
@@ -102,7 +107,9 @@ public final class VirtualPerson: @unchecked Sendable {
     public func forget() { self.lock.withLock { self.state.asked = [] } }
 
     /// Records the question, and reacts by the script.
-    private func react(_ asked: Asked, cancel: () -> Void, answer: (Script) -> Void) {
+    private func react(
+        _ asked: Asked, cancel: () -> Void, deny: ((DenialStatement) -> Void)? = nil, answer: (Script) -> Void
+    ) {
         let (script, reaction) = self.lock.withLock {
             self.state.asked.append(asked)
             return (self.state.script, self.state.script.reactions[asked.question] ?? .answers)
@@ -110,6 +117,7 @@ public final class VirtualPerson: @unchecked Sendable {
         switch reaction {
         case .answers: answer(script)
         case .cancels: cancel()
+        case .denies: deny.map { $0(script.denial) } ?? cancel()
         case .ignores: break
         }
     }
@@ -142,7 +150,7 @@ extension VirtualPerson: AccountSelector, AuthenticatorSelector, RequesterVerifi
         asked.requester = context.requester
         asked.accounts = context.accounts
         asked.authenticators = context.authenticators
-        self.react(asked, cancel: handler.cancel) { script in
+        self.react(asked, cancel: handler.cancel, deny: handler.deny) { script in
             handler.username(script.username ?? context.accounts.first?.username ?? "")
         }
     }
@@ -158,7 +166,7 @@ extension VirtualPerson: AccountSelector, AuthenticatorSelector, RequesterVerifi
         asked.accounts = [context.account]
         asked.authenticators = context.authenticators
         asked.compliant = compliant.map(\.kind)
-        self.react(asked, cancel: handler.cancel) { script in
+        self.react(asked, cancel: handler.cancel, deny: handler.deny) { script in
             let chosen = script.kind.map { kind in context.authenticators.first { $0.kind == kind } } ?? compliant.first
             handler.aaid(script.aaid ?? chosen?.aaid ?? "")
         }
@@ -169,7 +177,7 @@ extension VirtualPerson: AccountSelector, AuthenticatorSelector, RequesterVerifi
         var asked = Asked(question: .requester)
         asked.requester = context.requester
         asked.accounts = [context.account]
-        self.react(asked, cancel: handler.cancel) { _ in handler.approve() }
+        self.react(asked, cancel: handler.cancel, deny: handler.deny) { _ in handler.approve() }
     }
 
     /// Approves, unless the script says otherwise.
@@ -180,7 +188,7 @@ extension VirtualPerson: AccountSelector, AuthenticatorSelector, RequesterVerifi
         asked.payment = context.payment
         asked.requester = context.requester
         asked.accounts = [context.account]
-        self.react(asked, cancel: handler.cancel) { _ in handler.approve() }
+        self.react(asked, cancel: handler.cancel, deny: handler.deny) { _ in handler.approve() }
     }
 }
 

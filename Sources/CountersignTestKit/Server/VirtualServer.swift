@@ -36,6 +36,14 @@ public actor VirtualServer: Transport {
         public let assertions: [SignedData]
     }
 
+    /// A denial whose signature the server has verified.
+    public struct Denial: Hashable, Sendable {
+        /// The account of the device that signed.
+        public let username: Username
+        /// The person's statement.
+        public let statement: DenialStatement
+    }
+
     private struct Ceremony {
         var isUsed = false
         var isExpired = false
@@ -63,11 +71,16 @@ public actor VirtualServer: Transport {
     /// The right authentications, whatever judgement the test has set (``judge(_:)``).
     public private(set) var accepted: [Accepted] = []
 
+    /// The denials with a right signature.
+    public private(set) var denials: [Denial] = []
+
     private var certificate: [UInt8]?
     private var versions = [Version.uaf11]
     private var ceremonies: [String: Ceremony] = [:]
     /// The encryption key of each person's device that announced its keys last.
     private var encryptionKeys: [Username: JWK] = [:]
+    /// The signing keys that devices have announced, by their names.
+    private var signingKeys: [String: (username: Username, key: JWK)] = [:]
     private var challenges: [Challenge: (username: Username, transaction: [Transaction])] = [:]
     private var verdicts: [ServerResponse] = []
     private var overrides: [@Sendable (TransportRequest) async throws -> TransportResponse?] = []
@@ -385,6 +398,20 @@ extension VirtualServer {
         if let code = try? context?.integer("asmStatusCode", as: Int.self) { self.asmStatusCodes.append(code) }
     }
 
+    /// Judges a denial of any request that the server has made and nobody has answered.
+    private func judgeDenial(_ compact: String) -> ServerResponse {
+        guard let token = try? SignedDenial.token(of: compact), let name = token.header.keyID,
+            let (username, key) = self.signingKeys[name], let challenge = token.uncheckedClaim("challenge"),
+            let denied = self.challenges.keys.first(where: { $0.text == challenge }),
+            let verifier = try? VerificationKey(key, algorithm: .es256),
+            let denial = try? SignedDenial(
+                verifying: token, audience: self.baseURL.absoluteString, challenge: challenge, with: verifier)
+        else { return ServerResponse(statusCode: .unauthorized) }
+        self.challenges[denied] = nil
+        self.denials.append(Denial(username: username, statement: denial.statement))
+        return self.verdict()
+    }
+
     private func verdict(_ tokens: [Token] = []) -> ServerResponse {
         self.verdicts.isEmpty ? ServerResponse(statusCode: .ok, additionalTokens: tokens) : self.verdicts.removeFirst()
     }
@@ -397,6 +424,9 @@ extension VirtualServer {
         guard let told = try? DeviceKeyAnnouncement(among: extensions, finalChallengeHash: hash) else { return nil }
         let (x, y) = (Array(told.encryptionKey[1..<33]), Array(told.encryptionKey[33...]))
         self.encryptionKeys[username] = try? JWK(.p256(x: x, y: y, d: nil), use: "enc", algorithm: "ECDH-ES")
+        let (signingX, signingY) = (Array(told.signingKey[1..<33]), Array(told.signingKey[33...]))
+        guard let key = try? JWK(.p256(x: signingX, y: signingY, d: nil)) else { return nil }
+        self.signingKeys[key.thumbprint] = (username, key)
         return self.know(told, of: username)
     }
 
@@ -444,6 +474,7 @@ extension VirtualServer {
         else { return ServerResponse(statusCode: .badRequest) }
         guard !response.assertions.isEmpty else {
             self.noteFailure(sent.context)
+            if let denial = try? sent.context?.string("denial") { return self.judgeDenial(denial) }
             return ServerResponse(statusCode: .unacceptableContent)
         }
         guard let parameters = try? FinalChallengeParams(encoded: response.fcParams),

@@ -16,6 +16,8 @@ struct ClientContext: Sendable {
     let enrolmentSecret: String?
     /// The earlier keys that the enrolment replaces, with the proof of being their devices.
     let replacement: ReplacementClaim?
+    /// The person's denial, signed by the device (``SignedDenial``); not verified.
+    let denial: String?
     /// The facet of an app that is missing in the list of trusted facets, as the app itself gives the facet
     /// (``shown(facet:)``).
     let refusedFacet: String?
@@ -29,6 +31,7 @@ struct ClientContext: Sendable {
             self.deviceName = try object.string("deviceName")
             self.asmStatusCode = try object.integer("asmStatusCode")
             self.clientErrorCode = try object.integer("clientErrorCode")
+            self.denial = try object.string("denial")
             let facet = try object.string("facetId")
             self.refusedFacet =
                 self.clientErrorCode == ErrorCode.untrustedFacetID.rawValue

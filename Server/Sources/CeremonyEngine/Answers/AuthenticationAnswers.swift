@@ -20,6 +20,7 @@ public struct AuthenticationAnswers: CeremonyPart {
     let checks: AnswerChecks
     let endings: Endings
     let invented: InventedAccounts
+    let denials: Denials
 
     /// Judges a phone's authentication response.
     ///
@@ -69,7 +70,7 @@ public struct AuthenticationAnswers: CeremonyPart {
         let (data, origin) = try self.checks.openServerData(response.serverData, operation: .authentication, at: now)
         switch origin {
         case .ceremony(let id):
-            if response.isClientFailure {
+            if response.isClientFailure, context.denial == nil {
                 self.checks.note(refusedFacet: context.refusedFacet, from: source)
                 try await self.endings.end(
                     id, context.isDenial ? .deny : .fail,
@@ -78,6 +79,10 @@ public struct AuthenticationAnswers: CeremonyPart {
                 return AuthenticationAnswer(response: ServerResponse(.ok))
             }
             do {
+                if response.isClientFailure, let denial = context.denial {
+                    try await self.denials.judge(denial, of: id, challenge: data.challenge, context: context, at: now)
+                    return AuthenticationAnswer(response: ServerResponse(.ok))
+                }
                 return try await self.answerCeremony(id, response, data, at: now)
             } catch let answered as Answered where !answered.leavesCeremony {
                 try await self.endings.end(

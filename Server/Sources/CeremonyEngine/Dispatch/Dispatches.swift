@@ -75,7 +75,7 @@ public struct DispatchAnswer: Sendable, Equatable {
 /// Dispatches: back ends ask a person on a phone.
 public struct Dispatches: CeremonyPart {
     let environment: CeremonyEnvironment
-    let store: any AccountStore & CeremonyStore & DispatchTargetStore
+    let store: any AccountStore & CeremonyStore & DispatchTargetStore & AskingRestStore
     let hub: CeremonyHub
     let budgets: Budgets
     let subjects: Subjects
@@ -155,7 +155,9 @@ public struct Dispatches: CeremonyPart {
             expiresAt: ceremony.expiresAt, dispatchInformation: chosen.information)
         switch try await chosen.prepare(operation, for: ceremony, self.targets) {
         case .refused(let result): return DispatchAnswer(result, dispatcher: name)
-        case .ready(let information, let message):
+        case .ready(let information, var message):
+            // A client that rests for the person gets the usual answer, and the person's device gets no message.
+            if message != nil, try await self.isRested(ceremony) { message = nil }
             var ceremony = ceremony
             if let message, chosen.dispatcher is any DeviceDispatcher {
                 ceremony.target = CeremonyRecord.Target(deviceID: message.target, dispatcher: name)
@@ -179,6 +181,13 @@ public struct Dispatches: CeremonyPart {
             answer.response = information.response
             return answer
         }
+    }
+
+    /// Returns `true` if the person has disowned a request of the client a short time ago.
+    private func isRested(_ ceremony: CeremonyRecord) async throws -> Bool {
+        guard let accountID = ceremony.accountID, let client = ceremony.clientID else { return false }
+        return try await self.store.isAskingRested(
+            accountID: accountID, requester: client, at: ceremony.createdAt)
     }
 
     /// Refuses a picture that no authenticator of the person can show. Throws `pictureNotShown` with the displays of

@@ -6,11 +6,11 @@ import _Primitives
 /// Ends overdue ceremonies, and activations that an unsettled attempt has disabled. Deletes records past their time.
 public struct Sweep: CeremonyPart {
     let environment: CeremonyEnvironment
-    let store: any IdentityStore & NoticeStore
+    let store: any IdentityStore & NoticeStore & AskingRestStore
     let endings: Endings
 
     /// Ends overdue ceremonies and wakes their watchers. Ends activations whose last possible attempt was never
-    /// settled. Deletes ceremonies, notices, offers, consents and entries of histories past their time. Returns the
+    /// settled. Deletes ceremonies, notices, offers, consents, rests of clients and entries of histories past their time. Returns the
     /// number of ended and deleted objects.
     ///
     /// Nothing depends on the time of a run: an overdue ceremony counts as expired already. Two simultaneous sweeps do
@@ -54,6 +54,12 @@ public struct Sweep: CeremonyPart {
         while true {
             let deleted = try await self.store.deleteStaleIdentities(
                 now: now, historyBefore: now - self.limits.identityHistoryRetention, limit: self.limits.sweepBatch)
+            count += deleted
+            if deleted < self.limits.sweepBatch { break }
+        }
+        while true {
+            let deleted = try await self.store.deleteRests(
+                endedBefore: now - Limits.Fixed.askingRestMemory, limit: self.limits.sweepBatch)
             count += deleted
             if deleted < self.limits.sweepBatch { break }
         }

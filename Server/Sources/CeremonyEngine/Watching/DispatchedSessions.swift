@@ -14,6 +14,18 @@ public struct CeremonyStatus: Sendable, Equatable {
         case tokenRedeemed, tokenTimedOut
     }
 
+    /// The ways in which a person has refused (`refusal`).
+    public enum Refusal: String, Sendable, CaseIterable {
+        /// The person denied the request, and the device signed the denial.
+        case denied
+        /// The person denied the request because of its content, and the device signed the denial.
+        case wrongContent
+        /// The person said that another party had begun the request, and the device signed the statement.
+        case notMe
+        /// The person closed the request on the phone. The phone signed nothing.
+        case givenUp
+    }
+
     /// The state in one word.
     public let state: State
     /// The beginning of the state; the present time for an unknown session.
@@ -27,6 +39,8 @@ public struct CeremonyStatus: Sendable, Equatable {
     public let clientErrorCode: Int?
     /// The result of the phone's authenticator module, if reported.
     public let asmStatusCode: Int?
+    /// The person's refusal; `nil` for every other end, and before the end.
+    public let refusal: Refusal?
     /// The result of the token; `nil` while the token can still be redeemed.
     public let tokenResult: TokenResult?
     /// The models of the authenticators that answered.
@@ -85,7 +99,7 @@ public struct DispatchedSessions: CeremonyPart {
         guard let record = try await self.store.ceremony(.id(sessionID)), record.clientID == clientID else {
             let unknown = CeremonyStatus(
                 state: .unknown, timestamp: now, subject: nil, uafStatusCode: nil, clientErrorCode: nil,
-                asmStatusCode: nil, tokenResult: nil, authenticators: [], confirmation: nil)
+                asmStatusCode: nil, refusal: nil, tokenResult: nil, authenticators: [], confirmation: nil)
             return (unknown, true, nil)
         }
         let status = try await self.status(of: record, clientID: clientID, at: now)
@@ -112,7 +126,7 @@ public struct DispatchedSessions: CeremonyPart {
         return CeremonyStatus(
             state: state, timestamp: isOverdue ? record.expiresAt : record.changedAt, subject: subject,
             uafStatusCode: record.uafStatusCode, clientErrorCode: record.clientErrorCode,
-            asmStatusCode: record.asmStatusCode,
+            asmStatusCode: record.asmStatusCode, refusal: record.outcome == .denied ? .init(record.denial) : nil,
             tokenResult: record.channel != nil ? .tokenRedeemed : state == .failed ? .tokenTimedOut : nil,
             authenticators: record.authenticators.compactMap { try? AAID($0) },
             confirmation: self.confirmation(record, subject: subject))
@@ -131,6 +145,18 @@ public struct DispatchedSessions: CeremonyPart {
     public func statusEvents(sessionID: String, clientID: String) -> CeremonyEvents<CeremonyStatus> {
         CeremonyEvents(hub: self.hub, topic: .ceremony(sessionID), time: self.time) {
             try await self.reading(sessionID: sessionID, clientID: clientID)
+        }
+    }
+}
+
+extension CeremonyStatus.Refusal {
+    /// Creates the refusal of a denied ceremony: without a signed denial, the person gave up.
+    fileprivate init(_ denial: CeremonyRecord.Denial?) {
+        switch denial {
+        case .unwanted: self = .denied
+        case .wrongContent: self = .wrongContent
+        case .notMe: self = .notMe
+        case nil: self = .givenUp
         }
     }
 }

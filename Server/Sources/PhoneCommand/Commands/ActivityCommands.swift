@@ -132,6 +132,7 @@ struct ActivityCommand: AsyncParsableCommand {
                 case .identityLinked: "signs in by \(notice.subject) too from now on"
                 case .enrolmentAsked: "a service wants \(notice.subject) added as a device"
                 case .deviceKeysReplaced: "\(notice.subject) has new keys of its own"
+                case .requestDisowned: "A request of \(notice.subject) was denied as not yours"
                 case .secondFactorChanged: "codes beside the password of \(notice.subject) changed"
                 default: "\(notice.kind): \(notice.subject)"
                 }

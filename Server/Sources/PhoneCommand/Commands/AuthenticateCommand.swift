@@ -29,8 +29,8 @@ struct AuthenticateCommand: AsyncParsableCommand {
         let report = Report(isJSON: self.phone.json)
         try await report.running {
             guard let username = self.username else {
-                if !report.terminal.isInteractive, !self.answers.approve, !self.answers.deny {
-                    throw Refusal.usage("Without a terminal, say --approve or --deny.")
+                if !report.terminal.isInteractive, !self.answers.isDecided {
+                    throw Refusal.usage("Without a terminal, say --approve, --deny or --not-me.")
                 }
                 let person = try IdentityHolder(self.answers, self.identity, report)
                 return try await InAppSignIn(phone: try IdentityPhone(self.phone, report), person: person)

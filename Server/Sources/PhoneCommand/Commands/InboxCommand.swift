@@ -14,8 +14,8 @@ struct InboxCommand: AsyncParsableCommand {
             itself which phone it is. Only where the server does not know the phone's own keys, you authenticate first, \
             for an account that you name. Without a name everything is listed that waits for this phone, at all servers. \
             The only question is then asked here, or the one that --question names; without a terminal it is answered by \
-            --approve or --deny. A single line of --pin-stdin is for whatever asks for it; of two, the second is for the \
-            answer. With --watch each question is shown as it comes, and as it goes, until you stop the program.
+            --approve, --deny or --not-me. A single line of --pin-stdin is for whatever asks for it; of two, the second is \
+            for the answer. With --watch each question is shown as it comes, and as it goes, until you stop the program.
             """)
 
     @Argument(help: "The account's name; without a name all accounts.")
@@ -111,7 +111,7 @@ struct InboxCommand: AsyncParsableCommand {
             }
             return found
         }
-        let isAnswered = report.terminal.isInteractive || self.answers.approve || self.answers.deny
+        let isAnswered = report.terminal.isInteractive || self.answers.isDecided
         return isAnswered && questions.count == 1 ? questions[0] : nil
     }
 }

@@ -102,8 +102,8 @@ struct OutOfBandRun {
             if self.code == "-" && (self.answers.takesStandardInput || self.identity?.valueStdin ?? false) {
                 throw Refusal.usage("The code and a secret cannot both come on the standard input.")
             }
-            if !self.isEnrolment, !report.terminal.isInteractive, !self.answers.approve, !self.answers.deny {
-                throw Refusal.usage("Without a terminal, say --approve or --deny.")
+            if !self.isEnrolment, !report.terminal.isInteractive, !self.answers.isDecided {
+                throw Refusal.usage("Without a terminal, say --approve, --deny or --not-me.")
             }
             let input = try CodeInput(argument: self.code)
             if case .identity(let text) = input.form { return try await self.answer(identityCode: text, report) }

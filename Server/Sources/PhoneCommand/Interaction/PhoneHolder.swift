@@ -81,18 +81,29 @@ actor PhoneHolder {
         }
     }
 
-    /// Returns `true` if the person agrees to the shown request. The person is asked once. A script without an answer
-    /// does not agree.
-    private func decide(_ question: String) async -> Bool {
-        if self.hasDecided { return true }
+    /// The person's answer to the shown request.
+    private enum Answer {
+        case agreed
+        case denied(DenialStatement)
+        /// Nobody has answered.
+        case none
+    }
+
+    /// Returns the answer to the shown request. The person is asked once. A script without an answer does not agree.
+    private func decide(_ question: String) async -> Answer {
+        if self.hasDecided { return .agreed }
         switch self.script.decision {
         case .approve: self.hasDecided = true
-        case .deny: self.hasDecided = false
+        case .deny: return .denied(self.script.denial)
         case nil:
-            guard self.terminal.isInteractive else { return false }
-            self.hasDecided = (try? await self.terminal.confirm(question)) ?? false
+            guard self.terminal.isInteractive else { return .none }
+            let decision = try? await self.terminal.decide(question)
+            guard decision == .agreed else {
+                return decision.map { .denied($0 == .disowned ? .notMe : .unwanted) } ?? .none
+            }
+            self.hasDecided = true
         }
-        return self.hasDecided
+        return .agreed
     }
 
     func selectAccount(_ context: AccountSelectionContext, _ handler: AccountSelectionHandler) async {
@@ -130,7 +141,11 @@ actor PhoneHolder {
             self.show(
                 context.requester, account: context.account, transaction: nil, payment: nil,
                 operation: isRegistration ? .registration : .authentication)
-            guard await self.decide(isRegistration ? "Enrol this phone?" : "Approve?") else { return handler.cancel() }
+            switch await self.decide(isRegistration ? "Enrol this phone?" : "Approve?") {
+            case .agreed: break
+            case .denied(let statement): return handler.deny(statement)
+            case .none: return handler.cancel()
+            }
         }
         let usable = context.authenticators.filter { authenticator in
             context.isPolicyCompliant(authenticatorAaid: authenticator.aaid)
@@ -175,8 +190,11 @@ actor PhoneHolder {
         default:
             return self.giveUp(.failed("picture", "A terminal cannot show what is to be confirmed."), handler.cancel)
         }
-        guard await self.decide("Approve?") else { return handler.cancel() }
-        handler.approve()
+        switch await self.decide("Approve?") {
+        case .agreed: handler.approve()
+        case .denied(let statement): handler.deny(statement)
+        case .none: handler.cancel()
+        }
     }
 
     /// Shows a requester in a browser that is new to the account, and requires a separate yes: agreeing to a request
@@ -197,7 +215,7 @@ actor PhoneHolder {
             ]
             terminal.list(rows.compactMap { name, value in value.map { (name: name, value: $0) } })
         }
-        if self.script.decision == .deny { return handler.cancel() }
+        if self.script.decision == .deny { return handler.deny(self.script.denial) }
         if self.script.approvesNewBrowser { return handler.approve() }
         guard self.terminal.isInteractive else {
             return self.giveUp(
@@ -207,7 +225,7 @@ actor PhoneHolder {
                 handler.cancel)
         }
         let isOwn = (try? await self.terminal.confirm("Is it yours, and in front of you?")) ?? false
-        isOwn ? handler.approve() : handler.cancel()
+        isOwn ? handler.approve() : handler.deny()
     }
 
     /// Ends the operation for a reason other than the person's denial.

@@ -1,3 +1,4 @@
+import Countersign
 import Foundation
 
 /// The answers on the command line, and the PINs or passwords on the standard input.
@@ -7,6 +8,8 @@ struct ScriptedAnswers: Sendable {
     }
 
     private(set) var decision: Decision?
+    /// The statement of a denial.
+    let denial: DenialStatement
     /// `true` if a browser that is new to the account belongs to the person.
     let approvesNewBrowser: Bool
     let account: String?
@@ -18,7 +21,8 @@ struct ScriptedAnswers: Sendable {
 
     /// - Parameter lines: The source of the lines of secrets, until `nil`: the standard input.
     init(_ options: AnswerOptions, lines: () -> String? = { readLine(strippingNewline: true) }) {
-        self.decision = options.approve ? .approve : options.deny ? .deny : nil
+        self.decision = options.approve ? .approve : options.deny || options.notMe ? .deny : nil
+        self.denial = options.notMe ? .notMe : .unwanted
         self.approvesNewBrowser = options.newBrowser
         self.account = options.account?.precomposedStringWithCanonicalMapping
         self.authenticator = options.authenticator
@@ -34,6 +38,7 @@ struct ScriptedAnswers: Sendable {
     ///
     /// - Parameter secret: The kind of the secrets in `lines`, `pin` or `password`; `nil` to ask the keyboard.
     init(secret: AuthenticatorName?, lines: () -> String? = { readLine(strippingNewline: true) }) {
+        self.denial = .unwanted
         self.approvesNewBrowser = false
         self.account = nil
         self.authenticator = nil

@@ -47,8 +47,11 @@ struct AnswerOptions: ParsableArguments {
     @Flag(help: "Say that a browser which the account has not used before is yours: --approve does not.")
     var newBrowser = false
 
-    @Flag(help: "Deny what is asked.")
+    @Flag(help: "Deny what is asked; the phone signs the denial.")
     var deny = false
+
+    @Flag(help: "Deny what is asked, and say that you did not begin it: the service rests for an hour or more.")
+    var notMe = false
 
     @Flag(help: "Read the PIN from the standard input, a line for each time that it is asked for.")
     var pinStdin = false
@@ -69,11 +72,16 @@ struct AnswerOptions: ParsableArguments {
     var open = false
 
     func validate() throws {
-        if self.approve && self.deny { throw ValidationError("--approve and --deny exclude each other.") }
+        if [self.approve, self.deny, self.notMe].count(where: \.self) > 1 {
+            throw ValidationError("--approve, --deny and --not-me exclude each other.")
+        }
         if [self.pin != nil, self.pinStdin, self.passwordStdin].count(where: \.self) > 1 {
             throw ValidationError("--pin, --pin-stdin and --password-stdin exclude each other.")
         }
     }
+
+    /// `true` if the options say how to answer.
+    var isDecided: Bool { self.approve || self.deny || self.notMe }
 
     /// `true` if the standard input takes the place of the person's typing.
     var takesStandardInput: Bool { self.pinStdin || self.passwordStdin }

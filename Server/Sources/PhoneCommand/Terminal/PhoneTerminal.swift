@@ -125,6 +125,27 @@ struct PhoneTerminal: Sendable {
         }
     }
 
+    /// The person's answer to a request.
+    enum Decision: Sendable {
+        case agreed, denied
+        /// The person did not begin the request.
+        case disowned
+    }
+
+    /// Asks the person to agree to a request or to deny the request. The end of the input is a denial.
+    func decide(_ question: String) async throws -> Decision {
+        while true {
+            self.write("\(self.styled(question)) \(self.styled("[y/n] (m: it was not me)", .dim)) ")
+            guard let answer = try await self.readLine() else { return .denied }
+            switch answer.trimmingCharacters(in: .whitespaces).asciiLowercased {
+            case "y", "yes": return .agreed
+            case "n", "no": return .denied
+            case "m", "not me": return .disowned
+            default: continue
+            }
+        }
+    }
+
     /// Lets the person choose one of several; `nil` at the end of the input.
     func choose(_ question: String, _ choices: [String]) async throws -> Int? {
         self.print(question)

@@ -68,6 +68,9 @@ struct DispatchRoutes: Sendable {
                             .required(
                                 "status", .choice(CeremonyStatus.State.allCases.map(\.rawValue)), "In a word."),
                             .required("timestamp", "RFC 3339."), .optional("subject", "Who answered."),
+                            .optional(
+                                "refusal", .choice(CeremonyStatus.Refusal.allCases.map(\.rawValue)),
+                                "How the person refused."),
                             .optional("result", "What was confirmed, signed."),
                         ])
                 ], handler: self.status),

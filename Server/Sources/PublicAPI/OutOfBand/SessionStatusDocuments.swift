@@ -27,6 +27,7 @@ package struct SessionStatusDocuments: Sendable {
         document["uafStatusCode"] = status.uafStatusCode.map { .integer(Int64($0)) }
         document["clientErrorCode"] = status.clientErrorCode.map { .integer(Int64($0)) }
         document["asmStatusCode"] = status.asmStatusCode.map { .integer(Int64($0)) }
+        document["refusal"] = status.refusal.map { .string($0.rawValue) }
         if let result = status.tokenResult {
             document["tokenInformation"] = .object(["tokenResult": .string(result.rawValue)])
         }

@@ -201,6 +201,8 @@ public struct NoticeRecord: Sendable, Equatable {
         case deviceKeysReplaced = 8
         /// A service wants a device added, which has answered. The notice has the identifier of the enrolment.
         case enrolmentAsked = 9
+        /// The person has said that another party began a request.
+        case requestDisowned = 10
     }
 
     /// Random, 16 bytes as base64url; the identifier of the enrolment for ``Kind/enrolmentAsked``.
@@ -211,7 +213,7 @@ public struct NoticeRecord: Sendable, Equatable {
     public var kind: Kind
     /// The moment of the event.
     public var at: Timestamp
-    /// The subject of the notice: the service of the sign-in or of the deletion of keys, the device's name, the name
+    /// The subject of the notice: the service of the sign-in, of the disowned request or of the deletion of keys, the device's name, the name
     /// whose password or second factor was changed, or the other provider. Sealed at rest.
     public var subject: String
 

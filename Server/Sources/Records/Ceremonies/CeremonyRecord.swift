@@ -55,6 +55,16 @@ public struct CeremonyRecord: Sendable, Equatable {
         }
     }
 
+    /// The content of a denial that the person's device has signed.
+    public enum Denial: Int, Sendable, CaseIterable {
+        /// The person does not want the request to be carried out.
+        case unwanted = 1
+        /// The shown content was not the content that the person expected.
+        case wrongContent = 2
+        /// The person says that another party began the request.
+        case notMe = 3
+    }
+
     /// Random, 16 bytes as base64url: the session identifier of back ends.
     public var id: String
     /// The purpose of the ceremony.
@@ -92,6 +102,8 @@ public struct CeremonyRecord: Sendable, Equatable {
     public var clientErrorCode: Int?
     /// ASM status code from the phone.
     public var asmStatusCode: Int?
+    /// The person's signed denial; `nil` for every other end, also if the phone only said that no answer will come.
+    public var denial: Denial?
     /// The models that answered, their AAIDs.
     public var authenticators: [String]
     /// The methods of the person's authentication, as they were at the verification; words without spaces.

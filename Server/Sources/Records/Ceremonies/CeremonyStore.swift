@@ -77,6 +77,9 @@ public struct CeremonyChange: Sendable {
     public var accountChange: (record: AccountChangeRecord, mail: (MailRecord, most: Int)?)?
     /// A letter to the account's person, with the number of letters that may wait.
     public var letter: (MailRecord, most: Int)?
+    /// A client that does not reach the ceremony's person by asking alone for some time from the moment on. The time is
+    /// longer after an earlier rest.
+    public var rest: (accountID: String, requester: String, at: Timestamp)?
     /// The audit events of the change.
     public var audit: [AuditEvent] = []
     /// The notices for the person's devices about the change.

@@ -129,8 +129,14 @@ extension SQLStore: CeremonyStore {
                     """
                     SELECT \(CeremonyColumn.selection) FROM ceremony
                     WHERE account_id = ? AND client_id IS NOT NULL AND (reference IS NOT NULL OR target_device = ?)
-                    AND phase = ? AND expires_at > ? ORDER BY number DESC LIMIT ?
-                    """), [accountID, deviceID, CeremonyRecord.Phase.created.rawValue, now.milliseconds, limit]
+                    AND phase = ? AND expires_at > ? AND NOT EXISTS (
+                        SELECT 1 FROM asking_rest WHERE asking_rest.account_id = ceremony.account_id
+                        AND requester = client_id AND until > ?)
+                    ORDER BY number DESC LIMIT ?
+                    """),
+                [
+                    accountID, deviceID, CeremonyRecord.Phase.created.rawValue, now.milliseconds, now.milliseconds, limit,
+                ]
             ) { try CeremonyRecord($0, sealing) }
         }
     }

@@ -106,6 +106,12 @@ struct CeremonyChanges {
             try DispatchTokenRows(self.db).add(tokens, ceremonyID: ceremony)
         case .keepOutcome: try admitted.outcome.map { try IdentityHistoryRows(self.db).keep($0, sealing) }
         case .keepChange(let record): try AccountChangeRows(self.db).insert(record, sealing)
+        case .rest(let account, let requester, let moment):
+            let rows = AskingRestRows(self.db)
+            try rows.keep(
+                AskingRest(
+                    accountID: account, requester: requester,
+                    after: try rows.rest(accountID: account, requester: requester), at: moment))
         case .letter(let letter, let most): _ = try MailRows(self.db).leaveMail((letter, most), sealing)
         case .audit(let event): try AuditRows(self.db).appendAudit(event, sealing)
         case .notice(let notice): try NoticeRows(self.db).insertNotice(notice, sealing)

@@ -13,7 +13,8 @@ enum CeremonyColumn: Int, TableColumn {
 
     case id, kind, phase, outcome, clientID, reference, browserDigest, accountID, channel, createdAt, expiresAt,
         changedAt, continuationDigest, confirmationCode, deviceID, uafStatus, clientError, asmStatus, authenticators,
-        contentHash, isConsumed, detail, methods, assurance, progress, isOpenedElsewhere, targetDevice, targetDispatcher
+        contentHash, isConsumed, detail, methods, assurance, progress, isOpenedElsewhere, targetDevice,
+        targetDispatcher, denial
 
     static let selection = Self.selected()
     static let insertion = Self.inserted()
@@ -46,7 +47,7 @@ struct ChangeableColumn: Sendable {
         Self(.asmStatus) { $0.asmStatusCode }, Self(.authenticators) { $0.authenticators },
         Self(.contentHash) { $0.contentHash }, Self(.isConsumed) { $0.isConsumed }, Self(.methods) { $0.methods },
         Self(.assurance) { $0.assurance }, Self(.progress) { $0.progress },
-        Self(.isOpenedElsewhere) { $0.isOpenedElsewhere },
+        Self(.isOpenedElsewhere) { $0.isOpenedElsewhere }, Self(.denial) { $0.denial },
     ]
 
     /// Returns the columns in which a ceremony differs from the ceremony before a step.
@@ -114,6 +115,9 @@ extension CeremonyRecord {
         self.contentHash = try row.optionalBytes(CeremonyColumn.contentHash)
         self.isConsumed = try row.flag(CeremonyColumn.isConsumed)
         self.isOpenedElsewhere = try row.flag(CeremonyColumn.isOpenedElsewhere)
+        self.denial = try row.optionalInteger(CeremonyColumn.denial).map {
+            try Denial(stored: $0, "an unknown denial")
+        }
         self.methods = try row.text(CeremonyColumn.methods).split(separator: " ").map(String.init)
         self.assurance = try row.text(CeremonyColumn.assurance)
         self.progress = try row.optionalBytes(CeremonyColumn.progress).map {
@@ -152,6 +156,7 @@ extension CeremonyRecord {
         case .contentHash: self.contentHash
         case .isConsumed: self.isConsumed
         case .isOpenedElsewhere: self.isOpenedElsewhere
+        case .denial: self.denial?.rawValue
         case .detail: detail
         case .methods: self.methods.joined(separator: " ")
         case .assurance: self.assurance

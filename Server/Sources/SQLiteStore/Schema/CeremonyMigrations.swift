@@ -68,4 +68,17 @@ extension Migration {
                 ALTER TABLE ceremony ADD COLUMN target_dispatcher TEXT;
                 """)
     }
+
+    /// Adds signed denials, and the clients that rest for a person after the person has disowned a request.
+    static let denials = Migration(name: "denials") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE ceremony ADD COLUMN denial INTEGER;
+                CREATE TABLE asking_rest (
+                    account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE, requester TEXT NOT NULL,
+                    length INTEGER NOT NULL, until INTEGER NOT NULL, PRIMARY KEY (account_id, requester)
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX asking_rest_end ON asking_rest (until);
+                """)
+    }
 }

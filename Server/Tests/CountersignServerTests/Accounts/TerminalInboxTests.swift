@@ -75,6 +75,27 @@ struct TerminalInboxTests {
         }
     }
 
+    @Test("inbox --not-me: the client reads a denial, the phone a notice, and the client's questions rest")
+    func notMe() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            try await fixture.enrolForOperations(pin: Self.pin)
+            let centre = try await CallCentre(fixture.server, fixture.client)
+            let request = try await centre.begin()
+            let denied = try await fixture.inbox("alice", "--not-me")
+            #expect(denied.reason == "denied")
+            #expect(try await centre.error(request) == "access_denied")
+            let account = try await fixture.server.assembly.directory.account(written: "alice")
+            let notices = try await fixture.server.assembly.directory.notices(accountID: account.id)
+            #expect(notices.map(\.kind).first == .requestDisowned)
+            #expect(notices.first?.subject == "Call Centre")
+            _ = try await centre.begin()
+            #expect(try await fixture.inbox("alice").lines.count == 1, "nobody asks")
+            fixture.server.clock.advance(by: .seconds(3600))
+            _ = try await centre.begin()
+            #expect(try await fixture.inbox("alice").lines.count == 2)
+        }
+    }
+
     @Test("a phone that was taken away is told nothing, and an account that is not on it is asked of nobody")
     func refused() async throws {
         try await TerminalPhoneFixture.run { fixture async throws in

@@ -30,7 +30,10 @@ struct PersonTests {
                 account: self.account, requester: Countersign.Requester(service: "Bank", isNewBrowser: true)),
             RequesterVerificationHandler(
                 approve: { answers.withLock { $0.append("approved") } },
-                cancel: { answers.withLock { $0.append("denied") } }))
+                cancel: { answers.withLock { $0.append("denied") } },
+                deny: { statement in
+                    answers.withLock { $0.append(statement.isNotMe ? "not me" : "denied") }
+                }))
         return (answers.withLock { $0 }.joined(), await person.gaveUp?.reason)
     }
 
@@ -40,6 +43,7 @@ struct PersonTests {
             (["--approve"], "denied", "new-browser"), ([], "denied", "new-browser"),
             (["--pin", "258036"], "denied", "new-browser"), (["--approve", "--new-browser"], "approved", nil),
             (["--deny", "--new-browser"], "denied", nil), (["--deny"], "denied", nil),
+            (["--not-me", "--new-browser"], "not me", nil),
         ])
     func newBrowser(arguments: [String], answer: String, reason: String?) async throws {
         let found = try await self.requester(arguments)
@@ -57,7 +61,10 @@ struct PersonTests {
                 transactionConfirmationContentType: type),
             TransactionConfirmationHandler(
                 approve: { answers.withLock { $0.append("approved") } },
-                cancel: { answers.withLock { $0.append("denied") } }))
+                cancel: { answers.withLock { $0.append("denied") } },
+                deny: { statement in
+                    answers.withLock { $0.append(statement.isNotMe ? "not me" : "denied") }
+                }))
         return (answers.withLock { $0 }.joined(), await person.gaveUp?.reason, person)
     }
 
@@ -67,6 +74,7 @@ struct PersonTests {
         #expect(approved.answer == "approved" && approved.reason == nil)
         #expect(await approved.person.hasSeenTransaction)
         #expect(try await self.confirm(["--deny"]).answer == "denied")
+        #expect(try await self.confirm(["--not-me"]).answer == "not me")
         #expect(try await self.confirm([]).answer == "denied", "a script without an answer says no")
         let other = try await self.confirm(["--approve", "--account", "bob"])
         #expect(other.answer == "denied" && other.reason == "no-such-account")

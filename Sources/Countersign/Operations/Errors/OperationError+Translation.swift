@@ -47,6 +47,7 @@ extension OperationError {
                 FidoErrorCode(rawValue: error.code.rawValue),
                 recovery: error.isLockOfOperatingSystem ? .unlockDevice : nil, error.reason)
         case is CancellationError: self = .fido(.userCanceled, "the task was cancelled")
+        case is Denied: self = .fido(.userCanceled, "the person denied the request")
         case let error as UserVerificationError:
             switch error {
             case .cancelled: self = .fido(.userCanceled, "the person gave up")

@@ -92,5 +92,6 @@ extension Reply {
         let reply = Reply<Selection<Value>>(to: answer)
         self.give = { reply.give(Selection(choice: $0, hasShownContent: exhibit.isShown)) }
         self.cancel = reply.cancel
+        self.deny = reply.deny
     }
 }

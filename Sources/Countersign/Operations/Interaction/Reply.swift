@@ -1,3 +1,4 @@
+import Ceremony
 import Foundation
 import UAFClient
 
@@ -5,18 +6,24 @@ import UAFClient
 struct Reply<Value: Sendable>: Sendable {
     let give: @Sendable (Value) -> Void
     let cancel: @Sendable () -> Void
+    let deny: @Sendable (DenialStatement) -> Void
 
     /// Creates a reply to the SDK. The first call counts.
     init(to answer: Answer<Value>) {
         self.give = { answer.give(.success($0)) }
         self.cancel = { answer.give(.failure(UserVerificationError.cancelled)) }
+        self.deny = { answer.give(.failure(Denied(statement: $0))) }
     }
 
-    /// Creates a reply to two closures of the caller. One of the closures is called, once.
-    init(_ give: @escaping @Sendable (Value) -> Void, cancel: @escaping @Sendable () -> Void) {
+    /// Creates a reply to closures of the caller. One of the closures is called, once.
+    init(
+        _ give: @escaping @Sendable (Value) -> Void, cancel: @escaping @Sendable () -> Void,
+        deny: @escaping @Sendable (DenialStatement) -> Void = { _ in }
+    ) {
         let once = OneShot()
         self.give = { if once.take() { give($0) } }
         self.cancel = { if once.take() { cancel() } }
+        self.deny = { if once.take() { deny($0) } }
     }
 }
 

@@ -1,3 +1,4 @@
+public import Ceremony
 public import UAF
 import _Primitives
 
@@ -105,15 +106,21 @@ public struct AccountSelectionHandler: Sendable {
     let reply: Reply<Username>
 
     init(answer: Answer<Selection<Username>>, exhibit: Exhibit) { self.reply = Reply(to: answer, noting: exhibit) }
-    /// Creates a handler for an app's own tests. One of the two closures is called, once.
-    public init(username: @escaping @Sendable (Username) -> Void, cancel: @escaping @Sendable () -> Void = {}) {
-        self.reply = Reply(username, cancel: cancel)
+    /// Creates a handler for an app's own tests. One of the closures is called, once.
+    public init(
+        username: @escaping @Sendable (Username) -> Void, cancel: @escaping @Sendable () -> Void = {},
+        deny: @escaping @Sendable (DenialStatement) -> Void = { _ in }
+    ) {
+        self.reply = Reply(username, cancel: cancel, deny: deny)
     }
 
     /// Chooses the account.
     public func username(_ username: Username) { self.reply.give(username) }
     /// Gives up: the operation ends with `userCanceled`, and the server is told.
     public func cancel() { self.reply.cancel() }
+    /// Denies the request: the server gets the person's denial, signed by this device, and the operation ends with
+    /// `userCanceled`. See ``Denial``.
+    public func deny(_ statement: DenialStatement = .unwanted) { self.reply.deny(statement) }
 }
 
 /// A screen on which the person chooses the authenticator of an operation. The SDK always calls the selector, even for
@@ -212,15 +219,22 @@ public struct AuthenticatorSelectionHandler: Sendable {
     let reply: Reply<Aaid>
 
     init(answer: Answer<Selection<Aaid>>, exhibit: Exhibit) { self.reply = Reply(to: answer, noting: exhibit) }
-    /// Creates a handler for an app's own tests. One of the two closures is called, once.
-    public init(aaid: @escaping @Sendable (Aaid) -> Void, cancel: @escaping @Sendable () -> Void = {}) {
-        self.reply = Reply(aaid, cancel: cancel)
+    /// Creates a handler for an app's own tests. One of the closures is called, once.
+    public init(
+        aaid: @escaping @Sendable (Aaid) -> Void, cancel: @escaping @Sendable () -> Void = {},
+        deny: @escaping @Sendable (DenialStatement) -> Void = { _ in }
+    ) {
+        self.reply = Reply(aaid, cancel: cancel, deny: deny)
     }
 
     /// Chooses the authenticator.
     public func aaid(_ aaid: Aaid) { self.reply.give(aaid) }
     /// Gives up: the operation ends with `userCanceled`, and the server is told.
     public func cancel() { self.reply.cancel() }
+    /// Denies the request: the server gets the person's denial, signed by this device, and the operation ends with
+    /// `userCanceled`. See ``Denial``.
+    /// In a registration the denial is a cancellation, because the device has no key yet.
+    public func deny(_ statement: DenialStatement = .unwanted) { self.reply.deny(statement) }
 }
 
 /// A screen on which the person confirms a browser as their own, if the account has not used the browser before. The
@@ -253,13 +267,19 @@ public struct RequesterVerificationHandler: Sendable {
     let reply: Reply<Void>
 
     init(answer: Answer<Void>) { self.reply = Reply(to: answer) }
-    /// Creates a handler for an app's own tests. One of the two closures is called, once.
-    public init(approve: @escaping @Sendable () -> Void, cancel: @escaping @Sendable () -> Void = {}) {
-        self.reply = Reply({ approve() }, cancel: cancel)
+    /// Creates a handler for an app's own tests. One of the closures is called, once.
+    public init(
+        approve: @escaping @Sendable () -> Void, cancel: @escaping @Sendable () -> Void = {},
+        deny: @escaping @Sendable (DenialStatement) -> Void = { _ in }
+    ) {
+        self.reply = Reply({ approve() }, cancel: cancel, deny: deny)
     }
 
     /// Approves the browser as the person's own. The account remembers the browser once the operation has succeeded.
     public func approve() { self.reply.give(()) }
     /// Refuses the browser, or gives up: the operation ends with `userCanceled`, and the server is told.
     public func cancel() { self.reply.cancel() }
+    /// Denies the request: the server gets the person's denial, signed by this device, and the operation ends with
+    /// `userCanceled`. See ``Denial``.
+    public func deny(_ statement: DenialStatement = .unwanted) { self.reply.deny(statement) }
 }

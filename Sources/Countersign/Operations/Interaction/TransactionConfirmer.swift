@@ -1,3 +1,4 @@
+public import Ceremony
 public import UAF
 
 #if canImport(FoundationEssentials)
@@ -69,13 +70,19 @@ public struct TransactionConfirmationHandler: Sendable {
     let reply: Reply<Void>
 
     init(answer: Answer<Void>) { self.reply = Reply(to: answer) }
-    /// Creates a handler for an app's own tests. One of the two closures is called, once.
-    public init(approve: @escaping @Sendable () -> Void, cancel: @escaping @Sendable () -> Void = {}) {
-        self.reply = Reply({ approve() }, cancel: cancel)
+    /// Creates a handler for an app's own tests. One of the closures is called, once.
+    public init(
+        approve: @escaping @Sendable () -> Void, cancel: @escaping @Sendable () -> Void = {},
+        deny: @escaping @Sendable (DenialStatement) -> Void = { _ in }
+    ) {
+        self.reply = Reply({ approve() }, cancel: cancel, deny: deny)
     }
 
     /// Approves the content: the person has seen the content and agrees.
     public func approve() { self.reply.give(()) }
     /// Refuses the content: the operation ends with `userCanceled`, and the server is told.
     public func cancel() { self.reply.cancel() }
+    /// Denies the request: the server gets the person's denial, signed by this device, and the operation ends with
+    /// `userCanceled`. See ``Denial``.
+    public func deny(_ statement: DenialStatement = .unwanted) { self.reply.deny(statement) }
 }
