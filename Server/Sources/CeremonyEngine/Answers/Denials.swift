@@ -37,8 +37,9 @@ struct Denials: CeremonyPart {
         } catch {
             throw Answered(.unauthorized, "the denial: \(error.code)")
         }
+        let record: CeremonyRecord?
         do {
-            _ = try await self.store.change(.id(id)) { record in
+            record = try await self.store.change(.id(id)) { record in
                 try record.take(.deny, at: now, limits: self.limits)
                 record.clientErrorCode = context.clientErrorCode
                 record.asmStatusCode = context.asmStatusCode
@@ -48,7 +49,7 @@ struct Denials: CeremonyPart {
         } catch is RefusedEvent {
             throw Answered.notTheFirst
         }
-        self.hub.wake(id)
+        if let record { self.hub.wake(record) }
     }
 
     /// Returns the device that a denial names, with the key to verify the denial. The signature is not verified yet.

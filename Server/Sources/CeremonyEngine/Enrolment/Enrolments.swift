@@ -166,7 +166,7 @@ public struct Enrolments: CeremonyPart {
             throw CeremonyError(.wrongState)
         }
         guard record != nil else { throw CeremonyError(.notFound) }
-        self.hub.wake(id)
+        self.hub.wake(.ceremony(id))
     }
 
     private func view(of record: CeremonyRecord) async throws -> EnrolmentView {

@@ -135,7 +135,8 @@ extension SQLStore: CeremonyStore {
                     ORDER BY number DESC LIMIT ?
                     """),
                 [
-                    accountID, deviceID, CeremonyRecord.Phase.created.rawValue, now.milliseconds, now.milliseconds, limit,
+                    accountID, deviceID, CeremonyRecord.Phase.created.rawValue, now.milliseconds, now.milliseconds,
+                    limit,
                 ]
             ) { try CeremonyRecord($0, sealing) }
         }

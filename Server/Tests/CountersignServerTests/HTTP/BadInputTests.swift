@@ -174,7 +174,8 @@ struct BadInputTests {
         try await server.withPublicClient { client in
             let limit = address.body == .json ? 65_536 : address.body == .uaf ? 16_384 : 8192
             let answer = try await client.execute(
-                uri: address.path, method: address.bodyMethod, headers: try await address.headers(address.contentType, server),
+                uri: address.path, method: address.bodyMethod,
+                headers: try await address.headers(address.contentType, server),
                 body: ByteBuffer(repeating: UInt8(ascii: "a"), count: limit + 1))
             #expect(answer.status == .contentTooLarge)
         }
