@@ -87,8 +87,8 @@ struct DispatchTargetExchange: Sendable {
 
     /// Changes a target. A push address is removed by ending the target, which leaves the device's keys and its name.
     ///
-    /// Throws ``EngineError``: `nameTaken`, `dispatcherUnknown`, `targetUnknown`, `notAuthorized` if the server does not
-    /// accept the device's keys, and the causes of every exchange; the errors of the transport.
+    /// Throws ``EngineError``: `nameTaken`, `dispatcherUnknown`, `targetInvalid`, `targetUnknown`, `notAuthorized` if the
+    /// server does not accept the device's keys, and the causes of every exchange; the errors of the transport.
     func change(_ id: String, _ change: StoredDevice.Change) async throws {
         let members = change.members
         if !members.members.isEmpty {
@@ -133,6 +133,9 @@ struct DispatchTargetExchange: Sendable {
         }
         if Self.isProblem("dispatcher-unknown", response) {
             return EngineError(.dispatcherUnknown, httpStatus: status, "no such dispatcher")
+        }
+        if Self.isProblem("target-invalid", response) {
+            return EngineError(.targetInvalid, httpStatus: status, "the name or the push address is none")
         }
         guard Self.isProblem("keys-differ", response) else {
             return EngineError(.malformed, httpStatus: status, "status 422")
@@ -208,7 +211,7 @@ extension DispatchTargetExchange {
         do {
             try await core.register.note(targetID: try await exchange.create(device), of: account)
         } catch let error as EngineError
-            where [.targetUnknown, .nameTaken, .dispatcherUnknown, .malformed].contains(error.cause)
+            where [.targetUnknown, .nameTaken, .dispatcherUnknown, .targetInvalid, .malformed].contains(error.cause)
         {
             // The same request would be refused again.
             try? await core.register.note(targetID: nil, of: account)

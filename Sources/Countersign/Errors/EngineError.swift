@@ -54,6 +54,8 @@ struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
         case tokenSpentHere
         /// Another device of the person has the name that this device is to have.
         case nameTaken
+        /// The server does not accept the name or the push address of this device.
+        case targetInvalid
         /// The server has no dispatch target for this device.
         case targetUnknown
         /// The server has no dispatcher with the name.

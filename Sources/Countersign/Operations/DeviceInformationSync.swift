@@ -11,8 +11,8 @@ import _Primitives
 /// deregistration. The account is removed with its last key that a person uses.
 ///
 /// Device keys that the server does not accept need the person: the next authentication announces the keys. If the app
-/// sets an authenticator selector and verifiers, the operation authenticates the person for this. Otherwise the
-/// difference stays, with the error `notAuthorized`.
+/// sets an authenticator selector and verifiers, the operation authenticates the person for this, and then states all
+/// of the device's data anew. Otherwise the difference stays, with the error `notAuthorized`.
 ///
 /// A failure ends nothing: the operation repairs everything else, and the result has the failures. Each difference is
 /// looked for again before its repair, so that an old list of differences does no harm.
@@ -130,7 +130,10 @@ private struct DeviceRepair {
         async throws
     {
         switch mismatch.kind {
-        case .deviceKeys: return try await self.announceKeys(of: record)
+        case .deviceKeys:
+            try await self.announceKeys(of: record)
+            // The server may have the device by another identifier now.
+            return try await self.createTarget(device)
         case .authenticator: return try await self.deleteKey(mismatch.key, of: record)
         case .dispatchTarget:
             do { return try await self.createTarget(device) } catch let error as EngineError

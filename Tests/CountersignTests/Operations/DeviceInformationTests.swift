@@ -331,12 +331,21 @@ struct DeviceInformationChangeTests {
         #expect(await other.dispatchTarget(of: "bob")?.name == "Our phone")
     }
 
-    @Test("A dispatcher that the server does not have, and a target that is gone, are two errors")
+    @Test("A dispatcher that the server does not have, a name that it does not take, and a target that is gone differ")
     func refusals() async throws {
         let world = try await Target.enrolled()
         let address = PushAddress(dispatcher: "pigeons", address: "loft-1")
         let unknown = await operationError { try await Target.change(world).pushAddress(address).execute() }
         #expect(unknown == OperationError(.dispatcherUnknown) && unknown?.recovery == .correctApp)
+        await world.server.intercept { request in
+            guard request.method == "PATCH" else { return nil }
+            return TransportResponse(
+                status: 422, headers: [("Content-Type", "application/problem+json")],
+                body: Array(#"{"type":"urn:countersign:error:target-invalid"}"#.utf8))
+        }
+        let invalid = await operationError { try await Target.change(world).name("A\nB").execute() }
+        #expect(invalid == OperationError(.missingInteraction) && invalid?.httpStatus == 422)
+        await world.server.stopIntercepting()
         await world.server.changeDispatchTarget(of: "alice") { _ in nil }
         let gone = await operationError { try await Target.change(world).name("Phone").execute() }
         #expect(gone == OperationError(.dispatchTargetUnknown) && gone?.httpStatus == 404)

@@ -89,6 +89,7 @@ extension OperationError {
             // These causes occur only with identities.
             self.init(.unknown, recovery: .correctApp, error.reason)
         case .nameTaken: self.init(.nameAlreadyExists, httpStatus: error.httpStatus, error.reason)
+        case .targetInvalid: self.init(.missingInteraction, httpStatus: error.httpStatus, error.reason)
         case .targetUnknown: self.init(.dispatchTargetUnknown, httpStatus: error.httpStatus, error.reason)
         case .dispatcherUnknown: self.init(.dispatcherUnknown, httpStatus: error.httpStatus, error.reason)
         case .appRenamed(let former): self.init(.appRenamed, formerFacetID: former, error.reason)
