@@ -18,7 +18,7 @@ struct PhoneCommand: AsyncParsableCommand {
         subcommands: [
             EnrollCommand.self, ScanCommand.self, InboxCommand.self, NoticesCommand.self, AuthenticateCommand.self,
             ActivityCommand.self, RevokeCommand.self, DeregisterCommand.self, ForgetCommand.self, AccountsCommand.self,
-            AuthenticatorsCommand.self, PinCommand.self, PasswordCommand.self,
+            AuthenticatorsCommand.self, DeviceCommand.self, PinCommand.self, PasswordCommand.self,
             SignInCommand.self, SessionCommand.self, WebViewCommand.self, SignOutCommand.self,
             IdentitiesCommand.self, TrustCommand.self, FactorCommand.self, ActivationCommand.self,
             AccountCommand.self, DepersonalizeCommand.self,

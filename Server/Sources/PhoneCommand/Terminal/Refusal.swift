@@ -17,7 +17,7 @@ enum Ending: Int32 {
 /// The result of a command, in one word for scripts.
 enum Outcome: String {
     case answered, approved, authenticated, deregistered, enrolled, forgotten, listed, opened, revoked, wiped
-    case activated, added, changed, deleted, depersonalized, merged, personalized, trusted
+    case activated, added, changed, deleted, depersonalized, merged, personalized, repaired, trusted
     case denied, refused, failed, unreachable, usage
     case lockedOut = "locked-out"
     case signedIn = "signed-in"
@@ -152,12 +152,12 @@ struct Refusal: Error, Equatable {
         switch error.code {
         case .fidoError: break
         case .networkError: return (.unreachable, .unreachable, "unreachable")
-        case .tokenUnknown, .sessionUnknown, .pinNotEnrolled, .passwordNotEnrolled:
+        case .tokenUnknown, .sessionUnknown, .dispatchTargetUnknown, .pinNotEnrolled, .passwordNotEnrolled:
             return (.notFound, .notFound, reason)
         case .unknownUsername: return (.notFound, .notFound, "no-such-account")
         case .pinLocked, .passwordLocked: return (.lockedOut, .lockedOut, "locked-out")
         case .userNotRegisteredInServer, .notAuthorized, .tokenExpired, .tokenAlreadyRedeemed, .codeCameByLink,
-            .hostNotAllowed, .accountLocked, .tlsPinMismatch:
+            .hostNotAllowed, .accountLocked, .tlsPinMismatch, .nameAlreadyExists:
             return (.refused, .refused, reason)
         default: return (.refused, .failed, reason)
         }
@@ -185,7 +185,7 @@ struct Refusal: Error, Equatable {
         case (.fidoError, .protocolError) where error.serverStatusCode != nil:
             "The server says no (\(error.serverStatusCode ?? 0))."
         case (.fidoError, .protocolError), (.fidoError, .unknown), (.networkError, _), (.unknown, _),
-            (.missingInteraction, _), (.storageError, _):
+            (.missingInteraction, _), (.storageError, _), (.dispatcherUnknown, _):
             "\(error.localizedDescription.dropLast()) (\(error.reason))."
         default: error.localizedDescription
         }
@@ -212,6 +212,7 @@ struct Refusal: Error, Equatable {
         case .forgetAccountOfThatName:
             "If you do not need the account of that name at the other server, `forget` that one alone."
         case .makeRoom: "`deregister` an account that you do not use any more."
+        case .chooseAnotherName: "Choose another name (`countersign-phone device rename NAME`)."
         case .contactService: "Ask the service."
         case .updateApp: "This phone needs an update."
         case .correctApp: "This phone, or the server, is set up wrongly."
