@@ -95,6 +95,11 @@ extension RegisteredAccount.Server {
     public var baseUrl: URL { self.baseURL }
 }
 
+extension DeviceInformation {
+    /// A random identifier of this device, for the app alone: `deviceID`.
+    public var deviceId: String? { self.deviceID }
+}
+
 extension MetaData {
     /// The operating system's name for this app: `applicationFacetID`.
     public static var applicationFacetId: String { Self.applicationFacetID }
