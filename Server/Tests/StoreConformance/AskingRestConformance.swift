@@ -38,7 +38,9 @@ public enum AskingRestConformance {
             try await store.createCeremony(
                 sampleCeremony("question", reference: "reference", account: "account-alice"), tokens: [], audit: nil)
             func waiting(_ moment: Timestamp) async throws -> [String] {
-                try await store.waitingQuestions(accountID: "account-alice", at: moment, limit: 9)
+                try await store.waitingOperations(
+                    accountID: "account-alice", deviceID: "device", at: moment, limit: 9
+                ).map(\.id)
             }
             try expect(try await waiting(.start) == ["question"], "before")
             try await Self.rest(store, at: .start)
