@@ -54,6 +54,9 @@ struct CountersignNamesTests {
         #expect(configuration.authenticationRetryInterval == .seconds(9))
         configuration.authenticationRetryInterval = .milliseconds(1001)
         #expect(configuration.authenticationRetryIntervalInSeconds == 2)
+        let device = DeviceInformation(
+            name: "Phone", pushAddress: nil, isPushEnabled: true, deviceID: "id", accountIdentifiers: [])
+        #expect(device.deviceId == "id")
         #expect(
             RetryPolicy.constant(maxRetries: 3, delayInSeconds: 2) == .constant(maxRetries: 3, delay: .seconds(2)))
         #expect(

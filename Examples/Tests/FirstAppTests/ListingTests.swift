@@ -67,6 +67,29 @@ struct ListingTests {
         #expect(client.isDevelopmentStore)
     }
 
+    @Test("Describe a device: token and name reach the server, and the start of the app repairs what differs")
+    func deviceData() async throws {
+        let clock = self.phone.clock
+        await self.server.serveDevices { clock.now() }
+        try await self.enrolled()
+        try await pushTokenArrived("push-token-1", at: self.phone.client)
+        #expect(await self.server.dispatchTarget(of: "alice")?.address == "push-token-1")
+        await self.server.take(name: "Alice's tablet", of: "alice")
+        let taken = try await rename(self.phone.client, to: "Alice's tablet")
+        #expect(taken == "Another phone of yours is called Alice's tablet. Choose another name.")
+        #expect(try await rename(self.phone.client, to: "Pocket phone") == "This phone is now called Pocket phone.")
+        #expect(try await repairAtStart(self.phone.client).isEmpty)
+        await self.server.changeDispatchTarget(of: "alice") { _ in nil }
+        #expect(try await repairAtStart(self.phone.client).isEmpty)
+        #expect(await self.server.dispatchTarget(of: "alice")?.name == "Pocket phone")
+        await self.server.forgetDeviceKeys(of: "alice")
+        let left = try await repairAtStart(self.phone.client)
+        self.phone.person.script.pins = ["258036"]
+        #expect(left.map(\.kind) == [.deviceKeys])
+        try await repairKeys(self.phone.client, left, self.phone.person, self.phone.person)
+        #expect(try await repairAtStart(self.phone.client).isEmpty)
+    }
+
     @Test("Facets: an app is trusted once the server lists it")
     func facets() async throws {
         for (facet, isTrusted) in [("linux:program:another", false), (self.phone.client.configuration.facetID, true)] {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Ceremony
 import Countersign
+import Foundation
 import _Primitives
 
 /// `countersign-phone device`.
