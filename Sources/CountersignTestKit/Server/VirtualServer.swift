@@ -42,6 +42,12 @@ public actor VirtualServer: Transport {
         public let username: Username
         /// The person's statement.
         public let statement: DenialStatement
+
+        /// Describes a denial, to compare the denial with a received denial.
+        public init(username: Username, statement: DenialStatement) {
+            self.username = username
+            self.statement = statement
+        }
     }
 
     private struct Ceremony {

@@ -2,6 +2,7 @@ import Ceremony
 import Countersign
 import CountersignTestKit
 import Foundation
+import JOSE
 import Synchronization
 import Testing
 import UAF
@@ -148,7 +149,7 @@ struct DenialOperationTests {
         let first = try await world.server.authentication(username: "alice")
         await world.server.judge(ServerResponse(statusCode: .unauthorized))
         let error = await operationError { try await Self.denial(world).payload(first).execute() }
-        #expect(error?.serverStatusCode == UAFStatusCode.unauthorized.rawValue)
+        #expect(error?.code == .notAuthorized)
         let second = try await world.server.authentication(username: "alice")
         _ = try await world.phone.authenticate(second)
         let told = try #require(await world.server.accepted.last).assertions.flatMap(\.extensions).map(\.id)
