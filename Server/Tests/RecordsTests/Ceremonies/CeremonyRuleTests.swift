@@ -118,6 +118,7 @@ struct CeremonyRuleTests {
         case .addTokens(let tokens, let ceremony): "\(tokens.count) further tokens of \(ceremony)"
         case .keepOutcome: "outcome"
         case .keepChange(let change): "change \(change.id)"
+        case .rest(let account, let requester, _): "rest of \(requester) for \(account)"
         case .letter(let letter, let most): "letter to \(letter.accountID), at most \(most)"
         case .audit(let event): "audit \(event.kind)"
         case .notice(let notice): "notice \(notice.id)"
