@@ -354,6 +354,15 @@ struct DispatchTests {
         }
     }
 
+    @Test func anOperationThatNobodyKnowsIsNotDispatched() async throws {
+        let server = try TestServer()
+        await #expect(throws: CeremonyError(.invalidRequest)) {
+            try await server.engine.dispatches.dispatch(
+                DispatchRequest(dispatcher: "link", operation: UAF.Operation(rawValue: "Other"), context: nil),
+                client: server.bank)
+        }
+    }
+
     @Test func aRawQRCodeCarriesThePayloadWithoutALink() async throws {
         let server = try TestServer()
         let answer = try await server.engine.dispatches.dispatch(

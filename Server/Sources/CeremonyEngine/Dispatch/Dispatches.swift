@@ -107,6 +107,7 @@ public struct Dispatches: CeremonyPart {
         case .registration?: return try await self.dispatchRegistration(request, chosen, client)
         case .deregistration?: return try await self.dispatchDeregistration(request, chosen, client)
         case .authentication?, nil: return try await self.dispatchAuthentication(request, chosen, client)
+        default: throw CeremonyError(.invalidRequest, "an operation that is not dispatched")
         }
     }
 
