@@ -131,7 +131,7 @@ private struct AccountWatch: Sendable {
                 let exchange = try DeviceExchange(core: self.core, record: self.record)
                 let (operations, clockOffset) = try await exchange.pending()
                 self.list.set(operations, of: self.record.account)
-                let end = streams ? try await self.stream(exchange, clockOffset) : .noStream
+                let end = try await self.stream(exchange, clockOffset, streams)
                 (wait, pause) = (Self.pause(after: end), Self.shortestPause)
                 if case .ended = end {
                     throw OperationError(.notAuthorized, "the server has ended this device's stream")
@@ -148,7 +148,11 @@ private struct AccountWatch: Sendable {
         }
     }
 
-    private func stream(_ exchange: DeviceExchange, _ clockOffset: Duration) async throws -> DeviceExchange.StreamEnd {
+    /// Watches by a stream until its end; `noStream` at once if `streams` is `false`.
+    private func stream(
+        _ exchange: DeviceExchange, _ clockOffset: Duration, _ streams: Bool
+    ) async throws -> DeviceExchange.StreamEnd {
+        guard streams else { return .noStream }
         let (list, account) = (self.list, self.record.account)
         return try await exchange.stream(clockOffset: clockOffset) { list.set($0, of: account) }
     }

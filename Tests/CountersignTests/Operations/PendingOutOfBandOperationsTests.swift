@@ -275,6 +275,13 @@ struct PendingOutOfBandOperationsTests {
         return (handle, told, end)
     }
 
+    /// Waits until nothing but the watch's pause sleeps.
+    private static func untilWatchSleeps(_ world: World) async {
+        for _ in 0..<1000 { await Task.yield() }
+        while world.phone.clock.sleepingCount != 1 { await Task.yield() }
+        for _ in 0..<1000 { await Task.yield() }
+    }
+
     @Test("A watch tells each change once, and ends when it is cancelled", .timeLimit(.minutes(10)))
     func streams() async throws {
         let world = try await World()
@@ -320,8 +327,8 @@ struct PendingOutOfBandOperationsTests {
         await Self.answer(world, Self.body([]))
         let (handle, told, _) = Self.watch(streaming)
         for await _ in told { break }
-        await streaming.phone.clock.untilSleeping()
-        while await streams.requests.count < 1 || streaming.phone.clock.sleepingCount != 1 { await Task.yield() }
+        while await streams.requests.count < 1 { await Task.yield() }
+        await Self.untilWatchSleeps(streaming)
         streaming.phone.clock.advance(by: .seconds(59))
         for _ in 0..<1000 { await Task.yield() }
         #expect(await streams.requests.count == 1)
@@ -337,7 +344,7 @@ struct PendingOutOfBandOperationsTests {
         let (handle, told, _) = Self.watch(world)
         var results = told.makeAsyncIterator()
         #expect(await results.next()?.operations.isEmpty == true)
-        await world.phone.clock.untilSleeping()
+        await Self.untilWatchSleeps(world)
         await world.server.stopIntercepting()
         await Self.answer(world, Self.body([try Self.sealed(try await Self.operation(world), to: identity)]))
         let before = await world.server.requests.count
@@ -375,14 +382,14 @@ struct PendingOutOfBandOperationsTests {
         let (handle, told, _) = Self.watch(world)
         var results = told.makeAsyncIterator()
         #expect(await results.next()?.operations.count == 1)
-        await world.phone.clock.untilSleeping()
+        await Self.untilWatchSleeps(world)
         await world.server.stopIntercepting()
         await Self.answer(world, "{}", status: 503)
         world.phone.clock.advance(by: .seconds(15))
         let down = try #require(await results.next())
         #expect(down.operations.count == 1 && down.errors.map(\.error) == [OperationError(.networkError)])
         for pause in [2, 4, 8] {
-            await world.phone.clock.untilSleeping()
+            await Self.untilWatchSleeps(world)
             let before = await world.server.requests.count
             world.phone.clock.advance(by: .seconds(pause) - .milliseconds(1))
             for _ in 0..<1000 { await Task.yield() }
@@ -390,7 +397,7 @@ struct PendingOutOfBandOperationsTests {
             world.phone.clock.advance(by: .milliseconds(1))
             while await world.server.requests.count == before { await Task.yield() }
         }
-        await world.phone.clock.untilSleeping()
+        await Self.untilWatchSleeps(world)
         await world.server.stopIntercepting()
         await Self.answer(world, Self.body([]))
         world.phone.clock.advance(by: .seconds(16))

@@ -1,6 +1,4 @@
 public import Records
-public import UAF
-import _Primitives
 
 /// Shows an operation on the device's own stream, and in the device's own list (`device-stream`, decision 115).
 ///

@@ -75,7 +75,7 @@ struct InboxCommand: AsyncParsableCommand {
             return pending.operations.map(InboxQuestion.init)
         }
         let person = OwnPerson(username: username, answers: self.answers, phone: self.phone, script: own)
-        return try await person.asking(on: device, report) { client, provider in
+        return try await person.asking(on: device, report) { client, provider -> [InboxQuestion] in
             if let provider {
                 let questions: [ServiceQuestion] = try await client.operations.waitingQuestions.username(username)
                     .authorizationProvider(provider).execute()
