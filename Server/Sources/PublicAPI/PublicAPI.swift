@@ -40,6 +40,7 @@ package struct PublicAPI: Sendable {
 
     private let parts: Parts
     private let hasRegistration: Bool
+    private let sessionCookie: SessionCookie
     private let limits: Limits
     private let trace: TraceRecorder?
 
@@ -47,8 +48,12 @@ package struct PublicAPI: Sendable {
     ///
     /// - Parameters:
     ///   - hasRegistration: `true` if clients can register themselves.
+    ///   - sessionCookie: The cookie of a signed-in browser, which an app may have too.
     ///   - trace: The recorder of runs' events; `nil` if the server records no runs.
-    package init(_ parts: Parts, hasRegistration: Bool, limits: Limits, trace: TraceRecorder?) {
+    package init(
+        _ parts: Parts, hasRegistration: Bool, sessionCookie: SessionCookie, limits: Limits, trace: TraceRecorder?
+    ) {
+        self.sessionCookie = sessionCookie
         self.parts = parts
         self.hasRegistration = hasRegistration
         self.limits = limits
@@ -97,7 +102,9 @@ package struct PublicAPI: Sendable {
         let redemptions = RedeemRoutes(redemptions: ceremonies.redemptions, limits: self.limits, trace: self.trace)
         let uaf = UAFRoutes(
             ceremonies: ceremonies, provider: provider, devices: devices,
-            clients: ClientAuthorization(provider: provider), limits: self.limits, trace: self.trace)
+            clients: ClientAuthorization(provider: provider),
+            sessions: SessionHolders(provider: provider, devices: devices, cookie: self.sessionCookie),
+            limits: self.limits, trace: self.trace)
         let account = AccountRoutes(
             directory: self.parts.directory, provider: provider, grants: self.parts.grants,
             upstream: self.parts.upstream, backchannel: ceremonies.backchannel,

@@ -34,11 +34,15 @@ struct AuthenticationExchange: Sendable {
         let token: String?
         /// The address that completes the sign-in of a browser on this device. Its code is a secret.
         let location: URL?
+        /// The tokens that renew the session to which the authentication was bound: secrets.
+        let tokens: [Token]
     }
 
     let core: ClientCore
     let recording: Recording
     let request: ReceivedRequest
+    /// The session to which the authentication is bound; `nil` for an authentication without a session.
+    var session: (any SessionProvider)?
 
     private var server: ServerExchange { ServerExchange(core: self.core, recording: self.recording) }
 
@@ -110,7 +114,8 @@ struct AuthenticationExchange: Sendable {
             try Task.checkCancellation()
             return try await self.server.sendToTheEnd(
                 answer.message, as: .authenticationSent, context: [:],
-                path: self.core.configuration.authenticationResponsePath, retries: self.core.newAnswerRetries())
+                path: self.core.configuration.authenticationResponsePath, retries: self.core.newAnswerRetries(),
+                by: self.session.map { .provider($0.authorizationProvider) } ?? .anybody)
         }
     }
 
@@ -132,7 +137,7 @@ struct AuthenticationExchange: Sendable {
             }
             return Accepted(
                 token: response.additionalTokens.first { $0.kind == .jwt }?.value,
-                location: self.server.continuation(response.location))
+                location: self.server.continuation(response.location), tokens: response.additionalTokens)
         case .unknownKeyID:
             // If the storage fails, the next answer with these keys ends here again.
             try? await self.core.forget(Self.unknown(among: keys, in: response), of: record)

@@ -72,12 +72,13 @@ struct ServerExchange: Sendable {
     /// Sends a UAF response (SendUAFResponse), and returns the server's judgement. The response is the given event of a
     /// run, unless it only says that no answer will come.
     func send(
-        _ message: [UInt8], as event: TraceEvent?, context: JSONObject, path: String, timeout: Duration? = nil
+        _ message: [UInt8], as event: TraceEvent?, context: JSONObject, path: String, timeout: Duration? = nil,
+        by caller: RequestCaller = .anybody
     ) async throws -> ServerResponse {
         let body = SendUAFResponse(
             uafResponse: String(decoding: message, as: UTF8.self), context: context.members.isEmpty ? nil : context)
         let response = try await self.answer(path, body.serialized, timeout: timeout) { request in
-            try await self.core.send(request, by: .anybody, self.recording, noting: event)
+            try await self.core.send(request, by: caller, self.recording, noting: event)
         }
         return try ServerResponse(parsing: response.body)
     }
@@ -90,14 +91,17 @@ struct ServerExchange: Sendable {
     /// fate is unknown is never sent again. Throws ``Unanswered``, and `CancellationError` if the task is cancelled
     /// between two tries; the answer was not sent then.
     func sendToTheEnd(
-        _ message: [UInt8], as event: TraceEvent, context: JSONObject, path: String, retries: Retries
+        _ message: [UInt8], as event: TraceEvent, context: JSONObject, path: String, retries: Retries,
+        by caller: RequestCaller = .anybody
     ) async throws -> ServerResponse {
         var (retries, event) = (retries, Optional(event))
         while true {
             let noted = event
             do {
                 // The separate task is not cancelled with the operation's task. The transport's time limit bounds it.
-                return try await Task { try await self.send(message, as: noted, context: context, path: path) }.value
+                return try await Task {
+                    try await self.send(message, as: noted, context: context, path: path, by: caller)
+                }.value
             } catch let error as TransportError where error.isUnsent {
                 guard error.isTransient, try await retries.wait() else {
                     throw Unanswered(cause: error, isJudgementLost: false)

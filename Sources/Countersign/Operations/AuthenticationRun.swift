@@ -20,6 +20,9 @@ public struct AuthenticationSuccess: Sendable {
     /// address works once, and its code is a secret. `nil` if no browser of this device waits, or if the address is not
     /// at a configured host (``ClientConfiguration/redeemHosts``).
     public let location: URL?
+    /// The session to which the authentication was bound (``OperationBuilder/sessionProvider(_:)``), as the session
+    /// goes on: with a new cookie or a new token, which the app keeps in place of the former. `nil` without a session.
+    public let sessionProvider: (any SessionProvider)?
 }
 
 extension AuthenticationSuccess: CustomStringConvertible, CustomReflectable {
@@ -53,13 +56,17 @@ struct AuthenticationRun: Sendable {
     private let exchange: AuthenticationExchange
     /// The account that the app has named in an authentication started in the app.
     private let username: Username?
+    private let session: (any SessionProvider)?
     private let screens: Screens
 
-    init(core: ClientCore, recording: Recording, request: ReceivedRequest, username: Username? = nil, screens: Screens)
-    {
+    init(
+        core: ClientCore, recording: Recording, request: ReceivedRequest, username: Username? = nil,
+        session: (any SessionProvider)? = nil, screens: Screens
+    ) {
         self.core = core
         self.request = request
-        self.exchange = AuthenticationExchange(core: core, recording: recording, request: request)
+        self.exchange = AuthenticationExchange(core: core, recording: recording, request: request, session: session)
+        self.session = session
         self.username = username
         self.screens = screens
     }
@@ -117,7 +124,8 @@ struct AuthenticationRun: Sendable {
                 return AuthenticationSuccess(
                     account: candidate.record.account,
                     authorizationProvider: accepted.token.map { JwtAuthorizationProvider($0) },
-                    location: accepted.location)
+                    location: accepted.location,
+                    sessionProvider: self.session.map { $0.renewed(by: accepted.tokens) })
             } catch let failure as OperationFailure {
                 guard
                     let left = failure.ways(

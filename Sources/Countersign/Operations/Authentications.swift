@@ -88,6 +88,7 @@ extension OperationBuilder where Operation == OutOfBandAuthentication {
 public struct Authentication: AuthenticationOperation, InAppOperation {
     private let core: ClientCore
     fileprivate var username: Username?
+    fileprivate var sessionProvider: (any SessionProvider)?
     private let once = OneShot()
     /// The screens, used by the SDK only.
     public var screens = Screens()
@@ -97,7 +98,17 @@ public struct Authentication: AuthenticationOperation, InAppOperation {
     init(core: ClientCore) { self.core = core }
 
     /// Authenticates the person. If the person gives up, the server has been told before this function throws.
+    ///
+    /// With a session, each error has the session (``OperationError/sessionProvider``).
     public func perform() async throws(OperationError) -> AuthenticationSuccess {
+        do throws(OperationError) {
+            return try await self.authenticate()
+        } catch {
+            throw self.sessionProvider.map { error.ended(in: $0) } ?? error
+        }
+    }
+
+    private func authenticate() async throws(OperationError) -> AuthenticationSuccess {
         guard self.once.take() else { throw OperationError(.operationReused) }
         guard let username = self.username?.normalizedUsername else {
             throw OperationError(.missingInteraction, "no username, or nobody's")
@@ -106,11 +117,12 @@ public struct Authentication: AuthenticationOperation, InAppOperation {
         guard await core.record(named: username) != nil else { throw OperationError(unknown: username) }
         do {
             let recording = core.newRecording()
-            let request = try await ServerExchange(core: core, recording: recording).request(
-                GetUAFRequest(operation: .authentication, context: ["username": .string(username)]),
+            let request = try await self.request(
+                for: username, ServerExchange(core: core, recording: recording),
                 path: core.configuration.authenticationRequestPath)
             return try await AuthenticationRun(
-                core: core, recording: recording, request: request, username: username, screens: self.screens
+                core: core, recording: recording, request: request, username: username,
+                session: self.sessionProvider, screens: self.screens
             ).run()
         } catch {
             throw OperationError(translating: error)
@@ -118,7 +130,40 @@ public struct Authentication: AuthenticationOperation, InAppOperation {
     }
 }
 
+extension Authentication {
+    /// Fetches the request, bound to the session if there is one. A session that has ended, and a session of another
+    /// account, end the operation here with `notAuthorized`: the person is asked nothing.
+    private func request(for username: Username, _ exchange: ServerExchange, path: String) async throws
+        -> ReceivedRequest
+    {
+        var context: JSONObject = ["username": .string(username)]
+        guard let session = self.sessionProvider else {
+            return try await exchange.request(GetUAFRequest(operation: .authentication, context: context), path: path)
+        }
+        context["session"] = .string(session.form.rawValue)
+        do {
+            return try await exchange.request(
+                GetUAFRequest(operation: .authentication, context: context), path: path,
+                by: .provider(session.authorizationProvider))
+        } catch let error as EngineError where [.unauthorized, .forbidden].contains(error.status) {
+            let reason = "the session has ended, or is another account's"
+            throw OperationError(.notAuthorized, serverStatusCode: error.status?.rawValue, reason)
+        }
+    }
+}
+
 extension OperationBuilder where Operation == Authentication {
     /// Sets the name of the person who authenticates. Required.
     public func username(_ username: Username) -> Self { self.changing { $0.username = username } }
+    /// Binds the authentication to a session of the person. By default there is no session.
+    ///
+    /// The server asks only the account of the session, and raises the session: its last authentication is then this
+    /// one, if this one is at least as sure. The session goes on under a new cookie or a new token
+    /// (``AuthenticationSuccess/sessionProvider``); the former cookie is worth nothing any more. A session that has ended,
+    /// and a session of another account, end the operation with ``OperationError/Code-swift.struct/notAuthorized``
+    /// before the person is asked. An error has the session, with which the app can go on
+    /// (``OperationError/sessionProvider``).
+    public func sessionProvider(_ session: any SessionProvider) -> Self {
+        self.changing { $0.sessionProvider = session }
+    }
 }

@@ -1,1 +1,1 @@
-../../../../Server/Sources/WebPages/SignIn/CookieFields.swift
+../../../../Server/Sources/Endpoints/HTTP/CookieFields.swift

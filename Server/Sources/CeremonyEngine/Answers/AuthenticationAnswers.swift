@@ -2,7 +2,7 @@ import Records
 import Sealing
 public import UAF
 import UAFRelyingParty
-import _Primitives
+public import _Primitives
 
 /// The server's reply to an authentication answer.
 public struct AuthenticationAnswer: Sendable {
@@ -10,6 +10,20 @@ public struct AuthenticationAnswer: Sendable {
     public var response: ServerResponse
     /// The device that authenticated, if the app had requested the challenge itself. The caller then adds a token.
     public var authenticated: AuthenticatedDevice?
+    /// The authentication, if the app had bound the challenge to a session. The caller then raises the session.
+    public var bound: BoundAuthentication?
+}
+
+/// An accepted authentication that was bound to a session of the same account.
+public struct BoundAuthentication: Sendable, Equatable {
+    /// SHA-256 of the session's secret: a session that was shown with the answer.
+    public let session: [UInt8]
+    /// The methods (`amr`, RFC 8176).
+    public let methods: [String]
+    /// The level (`acr`).
+    public let level: String
+    /// The time of the authentication.
+    public let at: Timestamp
 }
 
 /// Judges the authentication responses of phones.
@@ -36,17 +50,22 @@ public struct AuthenticationAnswers: CeremonyPart {
     /// An invented key, of a name without an account, is judged like a registered key. So only the holder of a key
     /// learns whether the key is registered.
     ///
+    /// An answer to a challenge that is bound to a session counts only if `sessions`, the sessions that the sender shows
+    /// and that go on, have the session. Otherwise the answer is refused with 1401, and the challenge stays open.
+    ///
     /// `source` has a budget of refused answers. Past the budget `tooManyRequests` is thrown in place of a refusal, and
     /// keys are found and signatures verified before the write step. A right answer is always accepted. Without a
     /// source nothing is counted. All other errors come from the store.
     ///
     /// `refused` receives the reason of a refusal for the log. The phone must not see any of the text.
     public func judge(
-        _ message: SendUAFResponse, source: String? = nil, refused: (_ reason: String) -> Void = { _ in }
+        _ message: SendUAFResponse, source: String? = nil, sessions: [ShownSession] = [],
+        refused: (_ reason: String) -> Void = { _ in }
     ) async throws -> AuthenticationAnswer {
         try await self.checks.judged(from: source, \.response.statusCode) { isPastBudget in
             do {
-                return try await self.verdict(on: message, from: source, readsFirst: isPastBudget)
+                return try await self.verdict(
+                    on: message, from: source, showing: sessions, readsFirst: isPastBudget)
             } catch let answered as Answered {
                 self.checks.note(refusedFacet: answered.refusedFacet, from: source)
                 refused(answered.reason)
@@ -55,9 +74,9 @@ public struct AuthenticationAnswers: CeremonyPart {
         }
     }
 
-    private func verdict(on message: SendUAFResponse, from source: String?, readsFirst: Bool) async throws
-        -> AuthenticationAnswer
-    {
+    private func verdict(
+        on message: SendUAFResponse, from source: String?, showing sessions: [ShownSession], readsFirst: Bool
+    ) async throws -> AuthenticationAnswer {
         let now = self.time.now()
         let context = try ClientContext(message.context, self.limits)
         let response: UnverifiedAuthentication
@@ -98,6 +117,7 @@ public struct AuthenticationAnswers: CeremonyPart {
                 return AuthenticationAnswer(response: ServerResponse(.ok))
             }
             do {
+                try Self.checkSession(of: data, among: sessions)
                 return try await self.answerOpenChallenge(
                     response, data, policyName: policy, readsFirst: readsFirst, at: now)
             } catch let answered as Answered {
@@ -107,6 +127,16 @@ public struct AuthenticationAnswers: CeremonyPart {
                 throw answered
             }
         }
+    }
+
+    /// Refuses an answer to a challenge of a session that is not among the shown sessions.
+    private static func checkSession(of data: SealedServerData, among sessions: [ShownSession]) throws {
+        guard let bound = data.session else { return }
+        let digest = Base64URL.decode(bound) ?? []
+        let isShown = sessions.contains {
+            constantTimeEqual($0.digest, digest) && $0.accountID.hasSameBytes(as: data.username ?? "")
+        }
+        guard isShown else { throw Answered(.unauthorized, "the challenge's session is not shown, or has ended") }
     }
 
     /// Writes an entry to the trail for a key whose counter went back: the key may have been cloned. The step also
@@ -222,9 +252,14 @@ public struct AuthenticationAnswers: CeremonyPart {
         guard let verified else { throw Answered(.invalidRequest, "the challenge was answered before") }
         var answer = ServerResponse(.ok)
         answer.deviceKey = try await self.knownKey(verified)
+        let assurance = verified.assurance
         return AuthenticationAnswer(
             response: answer,
-            authenticated: AuthenticatedDevice(accountID: verified.account, deviceID: verified.deviceRegistration))
+            authenticated: AuthenticatedDevice(accountID: verified.account, deviceID: verified.deviceRegistration),
+            bound: data.session.flatMap { Base64URL.decode($0) }.map { session in
+                BoundAuthentication(
+                    session: session, methods: assurance.methods, level: assurance.level.rawValue, at: now)
+            })
     }
 
     /// Returns the device's own keys as signed by a registered key; `nil` if the response announces none.

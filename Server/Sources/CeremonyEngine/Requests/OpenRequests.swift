@@ -53,23 +53,64 @@ public struct OpenRequests: CeremonyPart {
         let invented = try self.invented.account(
             username, for: policy, named: name, rules, self.invented.distribution(of: named.inventedAccounts))
         if let known = named.active, !known.isAccountLocked {
-            let keys = try known.keys.map { key in
-                guard let aaid = try? AAID(key.aaid), let keyID = try? KeyID(key.keyID) else {
-                    throw StoreError(.corrupt, "a stored key without a proper name")
-                }
-                // The name of the key alone suffices for a request. No signature verifies with such a key.
-                return RegisteredCredential(
-                    id: CredentialID(aaid: aaid, keyID: keyID), publicKey: [],
-                    publicKeyFormat: AuthenticatorModel.publicKeyFormat, signatureAlgorithm: .p256Raw, signCounter: 0,
-                    account: known.accountID, deviceRegistration: key.deviceID)
-            }
             do {
-                return try request(known.accountID, keys)
+                return try request(known.accountID, try Self.credentials(of: known))
             } catch let error as RequestError where error.code == .noSuitableCredential {
                 // The answer is the same as for an unknown name.
             }
         }
         return try request(invented.id, invented.keys)
+    }
+
+    /// Returns an authentication request that is bound to a session: only the session's account is asked, and the answer
+    /// counts only together with the session (``AuthenticationAnswers``). `source` has the same budget of requests as
+    /// for ``authentication(username:source:)``.
+    ///
+    /// A name that is not the name of the session's account, and an account without keys for the request, are answered
+    /// with 1403 before any person is asked. `refused` receives the reason, for the log. Throws `tooManyRequests` and
+    /// `invalidRequest` (a name beyond its limits).
+    public func authentication(
+        username: String, in session: ShownSession, source: String, refused: (_ reason: String) -> Void = { _ in }
+    ) async throws -> ReturnUAFRequest {
+        try CeremonyError.throwShortage(self.budgets.challenges.spend(source, at: self.time.now()))
+        let rules = self.rules.value
+        let policy = try rules.policy(named: nil, for: .authentication)
+        guard let username = AccountName(username, limits: self.limits) else {
+            throw CeremonyError(.invalidRequest, "a user name of no possible length")
+        }
+        let named = try await self.store.keys(username: username)
+        guard let known = named.active, !known.isAccountLocked,
+            known.accountID.hasSameBytes(as: session.accountID)
+        else {
+            refused("the session is another account's, or the account has no keys")
+            return ReturnUAFRequest(statusCode: .forbidden, operation: .authentication)
+        }
+        let keys = try Self.credentials(of: known)
+        do {
+            return try self.openRequest(.authentication, account: known.accountID, session: session, policy: nil) {
+                challenge, serverData in
+                try rules.requests.authenticationRequest(
+                    challenge: challenge, policy: policy, credentials: keys, serverData: serverData
+                ).serialized
+            }
+        } catch let error as RequestError where error.code == .noSuitableCredential {
+            refused("no key of the account meets the policy")
+            return ReturnUAFRequest(statusCode: .forbidden, operation: .authentication)
+        }
+    }
+
+    /// Returns the names of an account's keys, as credentials. The names alone suffice for a request. No signature
+    /// verifies with such a credential.
+    private static func credentials(of known: ActiveKeys) throws -> [RegisteredCredential] {
+        try known.keys.map { key in
+            guard let aaid = try? AAID(key.aaid), let keyID = try? KeyID(key.keyID) else {
+                throw StoreError(.corrupt, "a stored key without a proper name")
+            }
+            return RegisteredCredential(
+                id: CredentialID(aaid: aaid, keyID: keyID), publicKey: [],
+                publicKeyFormat: AuthenticatorModel.publicKeyFormat, signatureAlgorithm: .p256Raw, signCounter: 0,
+                account: known.accountID, deviceRegistration: key.deviceID)
+        }
     }
 
     /// Returns a request for further keys of a device that has just authenticated, by an optional policy name.
@@ -106,13 +147,15 @@ public struct OpenRequests: CeremonyPart {
 
     /// Returns a request with a sealed state.
     private func openRequest(
-        _ operation: UAF.Operation, account: String?, device: String? = nil, policy: String?,
+        _ operation: UAF.Operation, account: String?, device: String? = nil, session: ShownSession? = nil,
+        policy: String?,
         _ message: (Challenge, _ serverData: String) throws -> [UInt8]
     ) throws -> ReturnUAFRequest {
         let challenge = Challenge(random: self.random)
         let serverData = try SealedServerData(
             operation: operation, challenge: challenge, username: account,
             policy: ServerDataOrigin.open(policy: policy).text, device: device,
+            session: session.map { Base64URL.encode($0.digest) },
             expiresAt: self.time.now() + self.limits.challengeLifetime
         ).sealed(by: self.sealing.sealServerData)
         return ReturnUAFRequest(

@@ -36,6 +36,20 @@ public struct AuthenticatedDevice: Sendable, Equatable {
     }
 }
 
+/// A session of a person, as the session's holder shows it in a request.
+public struct ShownSession: Sendable, Equatable {
+    /// The account of the session.
+    public let accountID: String
+    /// SHA-256 of the session's secret, 32 bytes.
+    public let digest: [UInt8]
+
+    /// Creates a session of an account.
+    public init(accountID: String, digest: [UInt8]) {
+        self.accountID = accountID
+        self.digest = digest
+    }
+}
+
 /// The names by which relying parties know people: pairwise, a different name for each client, or for each sector of
 /// clients.
 public struct Subjects: Sendable {

@@ -31,6 +31,8 @@ extension ServerAssembly {
                 registrations: self.registrations, ceremonies: self.ceremonies, directory: self.directory,
                 grants: self.grants, upstream: self.upstreamProviders, channels: self.channels),
             hasRegistration: self.configuration.hasRegistration || self.configuration.isRegistrationOpen,
+            sessionCookie: SessionCookie(
+                isSecure: self.configuration.isSecure, path: IssuerPath(of: self.configuration.issuer)),
             limits: self.configuration.limits, trace: self.trace)
     }
 

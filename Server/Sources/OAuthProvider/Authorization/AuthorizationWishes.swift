@@ -235,7 +235,8 @@ struct RequestedLevels {
         self.preferred.first { Self.isMet($0, by: level, in: table) }
     }
 
-    private static func isMet(_ word: String, by level: String, in table: [AssuranceWord]) -> Bool {
+    /// Returns `true` if an authentication of a level meets a word: the level itself, or a word of the table.
+    static func isMet(_ word: String, by level: String, in table: [AssuranceWord]) -> Bool {
         // An authentication meets its own level, in the table or not.
         word.hasSameBytes(as: level)
             || table.contains { $0.name.hasSameBytes(as: word) && $0.levels.containsBytes(of: level) }

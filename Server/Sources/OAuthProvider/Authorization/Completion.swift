@@ -323,8 +323,7 @@ extension Authorizations {
 
 extension SessionRecord {
     /// Returns the session with one more authentication of its person. The session's end stays the same.
-    fileprivate func adding(_ authentication: AuthenticationRecord, cookie: [UInt8], at now: Timestamp) -> SessionRecord
-    {
+    func adding(_ authentication: AuthenticationRecord, cookie: [UInt8], at now: Timestamp) -> SessionRecord {
         SessionRecord(
             id: self.id, cookieDigest: cookie, authentications: [authentication] + self.authentications, usedAt: now,
             expiresAt: self.expiresAt, hasBrowser: self.hasBrowser)

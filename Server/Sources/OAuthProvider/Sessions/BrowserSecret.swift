@@ -44,7 +44,7 @@ public struct SessionSecret: Sendable, Equatable, CustomStringConvertible {
     }
 
     /// SHA-256 of the value, 32 bytes.
-    var digest: [UInt8] { Sealing.digest(ofSecret: self.cookieValue) }
+    public var digest: [UInt8] { Sealing.digest(ofSecret: self.cookieValue) }
 
     /// Compares two secrets in constant time.
     public static func == (left: Self, right: Self) -> Bool {

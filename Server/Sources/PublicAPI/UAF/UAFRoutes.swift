@@ -19,6 +19,7 @@ struct UAFRoutes: Sendable {
     let provider: OpenIDProvider
     let devices: DeviceAuthorization
     let clients: ClientAuthorization
+    let sessions: SessionHolders
     let limits: Limits
     let trace: TraceRecorder?
 
@@ -105,20 +106,35 @@ struct UAFRoutes: Sendable {
         let isClient = ClientAuthorization.isClaimed(by: request)
         if isClient { context.notes.note(client: try await self.clients.client(of: request).id) }
         let members: JSONObject
-        let (username, policy): (String?, String?)
+        let (username, policy, session): (String?, String?, String?)
         do {
             let message = try await self.read(request, GetUAFRequest.init(parsing:))
             members = message.context ?? [:]
             guard message.operation == nil || message.operation == .authentication, members["transaction"] == nil,
-                isClient || members["policy"] == nil
+                isClient ? members["session"] == nil : members["policy"] == nil
             else { return self.badRequest("another operation, or a member that its caller may not send", context) }
             (username, policy) = (try members.string("username"), try members.string("policy"))
+            session = try members.string("session")
         } catch let error as UAFError {
             return self.badRequest(error.description, context)
         } catch let error as JSONError {
             return self.badRequest(error.reason, context)
         }
         var reason: String?
+        if let session {
+            guard let username, let form = SessionHolders.Form(rawValue: session) else {
+                return self.badRequest("a session of no known form, or a session without a name", context)
+            }
+            guard let shown = try await self.sessions.session(form, of: request) else {
+                return self.answer(
+                    ReturnUAFRequest(statusCode: .unauthorized, operation: .authentication),
+                    "the session is not shown, or has ended", context)
+            }
+            let answer = try await self.ceremonies.requests.authentication(
+                username: username, in: shown, source: context.source
+            ) { reason = $0 }
+            return self.answer(answer, reason, context)
+        }
         let answer =
             isClient
             ? try await self.ceremonies.requests.authentication(username: username, policy: policy) { reason = $0 }
@@ -199,10 +215,18 @@ struct UAFRoutes: Sendable {
             return self.answer(ServerResponse(statusCode: .badRequest), error.description, context)
         }
         var reason: String?
-        let answer = try await self.ceremonies.authenticationAnswers.judge(message, source: context.source) {
-            reason = $0
-        }
+        let answer = try await self.ceremonies.authenticationAnswers.judge(
+            message, source: context.source, sessions: try await self.sessions.sessions(of: request)
+        ) { reason = $0 }
         var response = answer.response
+        if let bound = answer.bound, let device = answer.authenticated {
+            switch try await self.sessions.renewed(bound, of: device, shownIn: request) {
+            case .cookie(let token): response.additionalTokens.append(token)
+            case .unchanged: break
+            case .ended:
+                return self.answer(ServerResponse(statusCode: .unauthorized), "the session has ended", context)
+            }
+        }
         if response.statusCode == .ok {
             self.trace?.record(.authenticationAccepted, in: request.trace, context)
             if let device = answer.authenticated {

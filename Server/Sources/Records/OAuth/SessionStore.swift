@@ -80,6 +80,14 @@ public protocol SessionStore: Sendable {
     /// - Parameter idleSince: Sessions that were not used after this moment have ended.
     func sessionCount(at moment: Timestamp, idleSince: Timestamp) async throws -> Int
 
+    /// Adds the first authentication of `session` to the session, and gives the session its new cookie, with the audit
+    /// event. All or nothing. A session remembers its last ``Limits/Fixed/authenticationsPerSession`` authentications.
+    ///
+    /// Throws ``StoreError/Code/notFound`` if the session has ended or has another cookie than the digest's, if the
+    /// device of the authentication is gone, or if the account is gone, is locked, or was locked since the
+    /// authentication.
+    func raise(_ session: SessionRecord, from cookieDigest: [UInt8], audit: AuditEvent) async throws
+
     /// Ends a session, and with it the grants that do not last, with the audit event. Lasting grants go on. Returns
     /// `true` if the session existed; otherwise no event is kept.
     func endSession(_ id: String, audit: AuditEvent) async throws -> Bool

@@ -21,6 +21,22 @@ extension SQLStore: SessionStore {
         }
     }
 
+    public func raise(_ session: SessionRecord, from cookieDigest: [UInt8], audit: AuditEvent) async throws {
+        let step = Step(
+            "session.raise",
+            guards: [
+                .shared(.account, id: session.account), .exclusive(.session, id: session.id),
+                .shared(.device, id: session.authentication.device),
+            ], isolation: .readCommitted)
+        try await self.step(step) { [sealing] db in
+            _ = try SessionRows(db).admit(session)
+            try SessionRows(db).stepUp(
+                session, from: cookieDigest, until: session.authenticationsEnd(atLeast: session.authentication.at),
+                sealing)
+            try AuditRows(db).appendAudit(audit, sealing)
+        }
+    }
+
     public func endSession(_ id: String, audit: AuditEvent) async throws -> Bool {
         let step = Step(
             "session.end", guards: [.shared(.account, where: .accountOfSession, [id]), .exclusive(.session, id: id)],

@@ -16,6 +16,9 @@ public struct SealedServerData: Hashable, Sendable {
     public var policy: String
     /// The device registration that made the request; `nil` for a request without a device.
     public var device: String?
+    /// The session that the answer has to show, by a digest of its secret in base64url; `nil` for a request without a
+    /// session.
+    public var session: String?
     /// The moment from which an answer is too late.
     public var expiresAt: Timestamp
 
@@ -26,13 +29,14 @@ public struct SealedServerData: Hashable, Sendable {
     /// Keeps the state of an operation.
     public init(
         operation: UAF.Operation, challenge: Challenge, username: String?, policy: String, device: String? = nil,
-        expiresAt: Timestamp
+        session: String? = nil, expiresAt: Timestamp
     ) {
         self.operation = operation
         self.challenge = challenge
         self.username = username
         self.policy = policy
         self.device = device
+        self.session = session
         self.expiresAt = expiresAt
     }
 
@@ -48,6 +52,7 @@ public struct SealedServerData: Hashable, Sendable {
         ]
         object["user"] = self.username.map { .string($0) }
         object["device"] = self.device.map { .string($0) }
+        object["session"] = self.session.map { .string($0) }
         guard let sealed = try? seal(JSON.object(object).serialized) else { throw RequestError(code: .outOfRange) }
         let text = Base64URL.encode(sealed)
         guard text.utf8.count <= VerificationLimits.serverDataCharacters else { throw RequestError(code: .outOfRange) }
@@ -66,6 +71,7 @@ public struct SealedServerData: Hashable, Sendable {
             self.username = try object.string("user")
             self.policy = try object.requiredString("policy")
             self.device = try object.string("device")
+            self.session = try object.string("session")
             self.expiresAt = Timestamp(milliseconds: try object.requiredInteger("exp"))
         } catch { throw UAFRefusal(.invalidRequest, .serverData, "not the state of an operation") }
         guard now < self.expiresAt else { throw UAFRefusal(.invalidRequest, .serverData, "too late") }

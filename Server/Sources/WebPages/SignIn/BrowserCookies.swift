@@ -30,12 +30,11 @@ struct BrowserCookies: Sendable {
     /// The beginning of the cookies' names, after the browser's own prefix.
     var name = "countersign"
 
-    private var prefix: String {
-        guard self.isSecure else { return "" }
-        return self.path.text.isEmpty ? "__Host-" : "__Secure-"
+    private var prefix: String { CookieFields.prefix(isSecure: self.isSecure, path: self.path.text) }
+    private var sessionCookie: SessionCookie {
+        SessionCookie(isSecure: self.isSecure, path: self.path, server: self.name)
     }
     var browserName: String { "\(self.prefix)\(self.name)_browser" }
-    var sessionName: String { "\(self.prefix)\(self.name)_session" }
 
     var knownName: String { "\(self.prefix)\(self.name)_known" }
 
@@ -65,9 +64,7 @@ struct BrowserCookies: Sendable {
 
     /// Returns the secret of a session from the browser's cookie; `nil` without a well-formed cookie. The session may
     /// have ended.
-    func session(of request: Request) -> SessionSecret? {
-        self.value(self.sessionName, of: request).flatMap(SessionSecret.init(cookie:))
-    }
+    func session(of request: Request) -> SessionSecret? { self.sessionCookie.secret(of: request) }
 
     /// Returns a secret for an unknown browser.
     func newBrowser() -> BrowserSecret { BrowserSecret(random: self.random) }
@@ -78,10 +75,10 @@ struct BrowserCookies: Sendable {
     }
 
     /// Returns the cookie that signs the browser in, until the browser is closed or the session ends at the server.
-    func set(_ session: SessionSecret) -> HTTPField { self.field(self.sessionName, session.cookieValue, "") }
+    func set(_ session: SessionSecret) -> HTTPField { self.sessionCookie.set(session) }
 
     /// The cookie that makes the browser forget the session.
-    var endSession: HTTPField { self.field(self.sessionName, "", "; Max-Age=0") }
+    var endSession: HTTPField { self.sessionCookie.end }
 
     /// Returns the sign that a form stood on a page of this server. Only this server and the browser can make the sign.
     func formToken(_ session: SessionSecret) -> String {
@@ -95,10 +92,9 @@ struct BrowserCookies: Sendable {
     }
 
     private func field(_ name: String, _ value: String, _ lifetime: String) -> HTTPField {
-        let secure = self.isSecure ? "; Secure" : ""
-        let place = self.path.text.isEmpty ? "/" : self.path.text
-        return HTTPField(
-            name: .setCookie, value: "\(name)=\(value); Path=\(place)\(lifetime)\(secure); HttpOnly; SameSite=Lax")
+        HTTPField(
+            name: .setCookie,
+            value: CookieFields.setting(name, value, lifetime, isSecure: self.isSecure, path: self.path.text))
     }
 
     private func value(_ name: String, of request: Request) -> String? {

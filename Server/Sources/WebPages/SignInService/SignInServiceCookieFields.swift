@@ -1,4 +1,5 @@
 import AppSignIn
+import Endpoints
 import Foundation
 import HTTPTypes
 import Hummingbird

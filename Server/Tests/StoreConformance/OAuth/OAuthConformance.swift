@@ -76,6 +76,18 @@ public enum OAuthConformance {
         return CompletedAuthorization(request: sample.request.id, session: later, grant: grant, code: code)
     }
 
+    /// Returns a session with one more authentication, under another cookie.
+    private static func raised(
+        _ session: SessionRecord, _ name: String, cookie: UInt8, at moment: Timestamp, device: String? = nil
+    ) -> SessionRecord {
+        let sample = SampleSignIn(
+            name, secret: Self.bytes(cookie), account: session.account, client: "c", at: moment, device: device)
+        return SessionRecord(
+            id: session.id, cookieDigest: Self.bytes(cookie),
+            authentications: [sample.session.authentication] + session.authentications, usedAt: moment,
+            expiresAt: session.expiresAt)
+    }
+
     private static func take(_ code: UInt8, at moment: Timestamp = Self.start, _ store: Subject) async throws
         -> CodeTaking
     {
@@ -456,6 +468,36 @@ public enum OAuthConformance {
                 try await store.grant("grant-two", token: nil, at: Self.start)?.authentication
                     == stepUp.session.authentication, "what it gives stands on the later one")
             try expect(try await Self.take(11, store) != .unknown, "and has its code")
+        },
+        ConformanceCheck("a session goes on with one authentication more, without a request, under another cookie") {
+            store in
+            let first = try await Self.signIn(store, "one", cookie: 10).session
+            let raised = Self.raised(first, "two", cookie: 11, at: Self.start + .seconds(9))
+            try await store.raise(raised, from: first.cookieDigest, audit: Self.event)
+            try expect(try await store.session(cookieDigest: Self.bytes(10)) == nil, "the former cookie opens nothing")
+            try expect(try await store.session(cookieDigest: Self.bytes(11)) == raised, "the same session")
+            try expect(raised.authentications.count == 2 && raised.id == first.id, "with both")
+            try expect(try await store.grant("grant-one", token: nil, at: Self.start) != nil, "what it gave stands")
+            try expect(try await Self.trail(store).count == 1, "one event")
+        },
+        ConformanceCheck("a session that has ended, or has another cookie, is not raised, and no event is left") {
+            store in
+            let first = try await Self.signIn(store, "one", cookie: 10).session
+            let raised = Self.raised(first, "two", cookie: 11, at: Self.start + .seconds(9))
+            try await expectError(StoreError(.notFound, "")) {
+                try await store.raise(raised, from: Self.bytes(12), audit: Self.event)
+            }
+            try expect(try await store.session(cookieDigest: Self.bytes(10)) == first, "as before")
+            let gone = Self.raised(first, "three", cookie: 11, at: Self.start + .seconds(9), device: "none")
+            try await expectError(StoreError(.notFound, "")) {
+                try await store.raise(gone, from: first.cookieDigest, audit: Self.event)
+            }
+            try expect(try await Self.trail(store).isEmpty, "no event")
+            try expect(try await store.endSession(first.id, audit: Self.event), "ended")
+            try await expectError(StoreError(.notFound, "")) {
+                try await store.raise(raised, from: first.cookieDigest, audit: Self.event)
+            }
+            try expect(try await Self.trail(store).count == 1, "the end alone")
         },
         ConformanceCheck("a session that has ended, or has another cookie, gets no authentication, and nothing is left")
         {

@@ -127,6 +127,10 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
     /// With ``Code/appRenamed``: the app's name at the time when the account was enrolled
     /// (``ClientConfiguration/facetID``).
     public let formerFacetID: String?
+    /// The session to which the failed authentication was bound, as the app gave the session: the app can go on with it,
+    /// or start again. `nil` without a session. After a signed answer whose reply was lost, the server may have renewed
+    /// the session, so that this session is worth nothing.
+    public private(set) var sessionProvider: (any SessionProvider)?
     /// The remedy for the app.
     public let recovery: Recovery
     /// The reason for the log: never a secret.
@@ -145,6 +149,17 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         self.formerFacetID = formerFacetID
         self.recovery = recovery ?? Recovery(of: code, fidoErrorCode, serverStatusCode: serverStatusCode)
         self.reason = reason
+    }
+
+    /// Returns the error of an authentication that was bound to a session. A session that the server does not accept any
+    /// more is `notAuthorized`.
+    func ended(in session: any SessionProvider) -> Self {
+        var error = self
+        if self.serverStatusCode == 1401, self.code == .fidoError {
+            error = Self(.notAuthorized, serverStatusCode: 1401, self.reason)
+        }
+        error.sessionProvider = session
+        return error
     }
 
     /// Creates an error of the UAF client.
