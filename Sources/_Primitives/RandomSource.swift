@@ -35,6 +35,14 @@ public struct RandomSource: Sendable {
         }
     }
 
+    /// Returns decimal digits: each text of this length is equally likely. At most 18 digits.
+    public func digits(_ count: Int) -> String {
+        precondition((1...18).contains(count), "a number of digits that no integer has")
+        let bound = (0..<count).reduce(UInt64(1)) { value, _ in value * 10 }
+        let digits = String(self.number(below: bound))
+        return String(repeating: "0", count: count - digits.utf8.count) + digits
+    }
+
     /// The operating system's generator.
     public static let system = RandomSource { count in
         #if canImport(Glibc)

@@ -92,7 +92,8 @@ public final class CeremonyEngine: Sendable {
             replacements: Replacements(environment: environment, store: store))
         self.authenticationAnswers = AuthenticationAnswers(
             environment: environment, store: store, hub: hub, checks: checks, endings: endings, invented: invented,
-            denials: Denials(environment: environment, store: store, hub: hub, checks: checks))
+            denials: Denials(environment: environment, store: store, hub: hub, checks: checks),
+            numbers: MatchedNumbers(environment: environment, store: store))
         let keys = ManagerKeys(environment: environment, store: store, signer: signer)
         self.identities = Identities(
             environment: environment, store: store, hub: hub, budgets: budgets, keys: keys, services: inApp,

@@ -63,6 +63,14 @@ extension Limits {
         /// The step in which the time of a device's latest proof advances. A device that proves a request each second
         /// would otherwise write each second.
         public static let deviceSeenInterval: Duration = .seconds(60 * 60)
+        /// The digits of the number that a person types on the phone to answer a request that the person has begun
+        /// elsewhere.
+        public static let matchedDigits = 6
+        /// The wrong numbers of a person within ``wrongNumberMemory`` after which no number is judged and nobody reaches
+        /// the person by asking alone, until one of them is older.
+        public static let wrongNumbers = 5
+        /// The time in which a wrong number counts.
+        public static let wrongNumberMemory: Duration = .seconds(60 * 60)
         /// The time in which a client does not reach a person by asking alone, after the person has disowned a request
         /// of the client. Each further rest is twice as long.
         public static let firstAskingRest: Duration = .seconds(60 * 60)

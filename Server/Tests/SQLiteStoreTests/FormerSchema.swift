@@ -5,10 +5,12 @@ enum FormerSchema {
     static let count = 19 + Self.laterCount
 
     /// The number of migrations that ``undoingLater`` takes back.
-    static let laterCount = 4
+    static let laterCount = 5
 
     /// The migrations since the one outbox.
     static let undoingLater = """
+        DROP TABLE number_attempt;
+        ALTER TABLE oauth_client DROP COLUMN matches_numbers;
         DROP TABLE asking_rest;
         ALTER TABLE ceremony DROP COLUMN denial;
         DROP INDEX oauth_client_status_uri;

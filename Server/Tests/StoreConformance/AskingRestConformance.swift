@@ -52,13 +52,61 @@ public enum AskingRestConformance {
             try await Self.rest(store, at: .start)
             try await Self.rest(store, "account-bob", at: .start + .seconds(1))
             let end = Timestamp.start + Limits.Fixed.firstAskingRest
-            try expect(try await store.deleteRests(endedBefore: end, limit: 9) == 0, "none ended before")
-            try expect(try await store.deleteRests(endedBefore: end + .seconds(9), limit: 1) == 1, "one at a time")
+            try expect(
+                try await store.deleteRests(endedBefore: end, attemptsBefore: .start, limit: 9) == 0,
+                "none ended before")
+            try expect(
+                try await store.deleteRests(endedBefore: end + .seconds(9), attemptsBefore: .start, limit: 1) == 1,
+                "one at a time")
             try expect(try await Self.isRested(store, "account-bob", at: end), "the newer one is left")
-            try expect(try await store.deleteRests(endedBefore: end + .seconds(9), limit: 9) == 1, "then the other")
+            try expect(
+                try await store.deleteRests(endedBefore: end + .seconds(9), attemptsBefore: .start, limit: 9) == 1,
+                "then the other")
             try await Self.rest(store, at: end)
             try expect(
                 try await !Self.isRested(store, at: end + Limits.Fixed.firstAskingRest), "as long as the first")
+        },
+        ConformanceCheck("of any number of attempts at numbers five count in an hour, and a right one is given back") {
+            store in
+            try await Self.fill(store)
+            func attempt(_ id: Int, _ moment: Timestamp, _ account: String = "account-alice") async throws -> Int? {
+                try await store.countNumberAttempt(NumberAttempt(id: "\(id)", accountID: account, at: moment))
+            }
+            for number in 1...4 {
+                try expect(try await attempt(number, .start + .seconds(number)) == number, "attempt \(number)")
+            }
+            try expect(try await !Self.isRested(store, at: .start + .seconds(5)), "one is left")
+            try expect(try await attempt(5, .start + .seconds(5)) == 5, "the last one")
+            try expect(try await attempt(6, .start + .seconds(6)) == nil, "and no other")
+            try expect(try await attempt(7, .start + .seconds(6), "account-bob") == 1, "another person's count alone")
+            try expect(try await Self.isRested(store, at: .start + .seconds(6)), "nobody asks the person")
+            try await store.createCeremony(sampleCeremony("c", account: "account-alice"), tokens: [], audit: nil)
+            _ = try await store.change(.id("c")) { _ in
+                var change = CeremonyChange()
+                change.returnedNumberAttempt = "5"
+                return change
+            }
+            try expect(try await !Self.isRested(store, at: .start + .seconds(6)), "a right number gives back")
+            try expect(try await attempt(8, .start + .seconds(7)) == 5, "but not the wrong ones")
+            let hour = Limits.Fixed.wrongNumberMemory
+            try expect(try await attempt(9, .start + hour) == nil, "the first still counts")
+            try expect(try await attempt(9, .start + hour + .seconds(1)) == 5, "until it is an hour old")
+            let deleted = try await store.deleteRests(
+                endedBefore: .start, attemptsBefore: .start + .seconds(4), limit: 9)
+            try expect(deleted == 3, "old attempts are deleted")
+        },
+        ConformanceCheck("of fifty attempts at numbers at once five count") { store in
+            try await Self.fill(store)
+            let counted = try await withThrowingTaskGroup(of: Int?.self) { group in
+                for number in 0..<50 {
+                    group.addTask {
+                        try await store.countNumberAttempt(
+                            NumberAttempt(id: "\(number)", accountID: "account-alice", at: .start))
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1.map { [$0] } ?? [] }
+            }
+            try expect(counted.sorted() == [1, 2, 3, 4, 5], "five, each with its number")
         },
     ]
 

@@ -96,19 +96,20 @@ struct AuthenticationExchange: Sendable {
     }
 
     /// Verifies the person, signs with the keys and sends the answer, after everything was shown. If the server does
-    /// not know this device's identity keys, the answer announces them.
+    /// not know this device's identity keys, the answer announces them. `number` is the number that the person has typed.
     ///
     /// Throws ``OperationFailure``, ``UserVerificationError``, `CancellationError` and ``StorageError`` before the
     /// answer was sent; ``Unanswered`` afterwards.
     func sign(
-        _ prepared: PreparedAuthentication, _ keys: [KeyName], of record: StoredAccount,
+        _ prepared: PreparedAuthentication, _ keys: [KeyName], of record: StoredAccount, number: String? = nil,
         _ verification: any UserInteraction, _: Disclosure.Complete
     ) async throws -> ServerResponse {
         // The keys stay in exclusive use until the server has judged: a later signature of the same key must not
         // overtake this signature.
         try await self.core.module.withExclusiveUse(of: keys) {
             let answer = try await prepared.authenticate(
-                keys, announcing: await self.core.identities.untoldIdentity(of: record.key), verification: verification)
+                keys, announcing: await self.core.identities.untoldIdentity(of: record.key), number: number,
+                verification: verification)
             self.recording.note(.personVerified)
             // This is the last moment to give up: nothing was sent yet.
             try Task.checkCancellation()
@@ -142,6 +143,11 @@ struct AuthenticationExchange: Sendable {
             // If the storage fails, the next answer with these keys ends here again.
             try? await self.core.forget(Self.unknown(among: keys, in: response), of: record)
         default: break
+        }
+        guard !response.isNumberWrong else {
+            throw Unanswered(
+                cause: EngineError(.wrongNumber, status: response.statusCode, "another number was shown"),
+                isJudgementLost: false)
         }
         throw Unanswered(cause: EngineError(refusedWith: response.statusCode), isJudgementLost: false)
     }

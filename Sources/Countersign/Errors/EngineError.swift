@@ -60,6 +60,8 @@ struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
         case targetUnknown
         /// The server has no dispatcher with the name.
         case dispatcherUnknown
+        /// The server has judged the message, and the person has typed another number than the shown number.
+        case wrongNumber
         /// The person had to see or answer something, and no face showed it. Nothing was signed.
         case undisclosed
     }

@@ -92,6 +92,9 @@ struct AuthenticationRun: Sendable {
         guard let selector = self.screens.authenticatorSelector else {
             throw OperationError(.missingInteraction, "no authenticator selector")
         }
+        guard self.request.message.numberLength == nil || self.screens.numberMatcher != nil else {
+            throw OperationError(.missingInteraction, "no number matcher")
+        }
         var presentation = Presentation(try prepared.transaction.map(Confirmable.init))
         let candidates = try await self.candidates(prepared)
         var denier = candidates.first(where: \.record.isIdentityKnown)?.record
@@ -112,6 +115,7 @@ struct AuthenticationRun: Sendable {
     ) async throws -> AuthenticationSuccess {
         try await self.verifyRequester(candidate.record, &presentation.disclosure)
         try await self.confirm(candidate.record, &presentation)
+        let number = try await self.number(candidate.record)
         let interaction = await AppInteraction(
             candidate.record.username, self.screens, showing: prepared.transaction, self.core)
         var ways = candidate.ways
@@ -119,7 +123,8 @@ struct AuthenticationRun: Sendable {
             let keys = try await self.selectKeys(selector, ways, candidate, &presentation)
             do {
                 let response = try await self.exchange.sign(
-                    prepared, keys, of: candidate.record, interaction, try presentation.disclosure.complete())
+                    prepared, keys, of: candidate.record, number: number, interaction,
+                    try presentation.disclosure.complete())
                 let accepted = try await self.exchange.conclude(response, keys, candidate.record)
                 return AuthenticationSuccess(
                     account: candidate.record.account,
@@ -217,6 +222,25 @@ struct AuthenticationRun: Sendable {
                 context: context, handler: TransactionConfirmationHandler(answer: answer))
         }
         presentation.disclosure.contentWasShown()
+    }
+
+    /// Returns the number that the person types, if the server asks for a number. An answer that is no such number is
+    /// asked for again: only the server counts tries, and only of numbers.
+    private func number(_ record: StoredAccount) async throws -> String? {
+        guard let length = self.request.message.numberLength, let matcher = self.screens.numberMatcher else {
+            return nil
+        }
+        let requester = await self.core.requester(of: self.request.message, for: [record])
+        var lastError: NumberMatchError?
+        while true {
+            let context = NumberMatchContext(
+                account: record.account, requester: requester, length: length, lastRecoverableError: lastError)
+            let answer = try await self.core.patience.ask { answer in
+                await matcher.matchNumber(context: context, handler: NumberMatchHandler(answer: answer))
+            }
+            if let digits = context.digits(of: answer) { return digits }
+            lastError = .invalidNumberFormat
+        }
     }
 
     private func selectKeys(

@@ -24,6 +24,11 @@ extension OperationBuilder where Operation: AuthenticationOperation {
     public func requesterVerifier(_ verifier: any RequesterVerifier) -> Self {
         self.changing { $0.screens.requesterVerifier = verifier }
     }
+    /// Sets the screen that asks for the number that is shown where the person began. Without this screen, an operation
+    /// whose server asks for a number ends with ``OperationError/Code/missingInteraction``.
+    public func numberMatcher(_ matcher: any NumberMatcher) -> Self {
+        self.changing { $0.screens.numberMatcher = matcher }
+    }
     /// Sets the policy by which the signed answer is repeated; the server's reply to the answer has the
     /// ``AuthenticationSuccess/authorizationProvider``. The default is a constant policy with
     /// ``ClientConfiguration/authenticationMaxRetries`` and ``ClientConfiguration/authenticationRetryInterval``.

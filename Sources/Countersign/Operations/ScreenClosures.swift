@@ -53,6 +53,12 @@ extension OperationBuilder where Operation: AuthenticationOperation {
         _ confirm: @escaping @Sendable (TransactionConfirmationContext) async -> Bool
     ) -> Self { self.transactionConfirmer(QuestionClosure(agreement: confirm)) }
 
+    /// Sets the closure that asks for the number that is shown where the person began, in place of a ``NumberMatcher``.
+    /// The closure returns the typed digits, or `nil` to give up.
+    public func numberMatcher(_ ask: @escaping @Sendable (NumberMatchContext) async -> String?) -> Self {
+        self.numberMatcher(QuestionClosure(ask))
+    }
+
     /// Sets the closure that asks for the PIN, in place of a ``PinUserVerifier``. The closure returns the PIN, or `nil`
     /// to give up.
     public func pinUserVerifier(_ ask: @escaping @Sendable (PinUserVerificationContext) async -> String?) -> Self {

@@ -10,7 +10,7 @@ public final class VirtualPerson: @unchecked Sendable {
     /// A question of the SDK.
     public enum Question: Hashable, Sendable, CaseIterable {
         case account, authenticator, requester, transaction, newPin, pin, newPassword, password, finger, face, passcode
-        case pinChange, passwordChange
+        case pinChange, passwordChange, number
     }
 
     /// The person's reaction to a question.
@@ -46,6 +46,8 @@ public final class VirtualPerson: @unchecked Sendable {
         /// The new passwords for a change, one for each question; the last password repeats. The old passwords are
         /// ``passwords``.
         public var changedPasswords = ["harbour bridge 4"]
+        /// The numbers that the person types where the request is shown, one for each question; the last number repeats.
+        public var numbers = ["123456"]
         /// The texts in the operating system's dialogs for face and passcode.
         public var prompt = SystemPrompt()
         /// The statement with which the person denies a request.
@@ -189,6 +191,17 @@ extension VirtualPerson: AccountSelector, AuthenticatorSelector, RequesterVerifi
         asked.requester = context.requester
         asked.accounts = [context.account]
         self.react(asked, cancel: handler.cancel, deny: handler.deny) { _ in handler.approve() }
+    }
+}
+
+extension VirtualPerson: NumberMatcher {
+    /// Types the script's next number.
+    public func matchNumber(context: NumberMatchContext, handler: NumberMatchHandler) {
+        var asked = Asked(question: .number)
+        asked.requester = context.requester
+        asked.accounts = [context.account]
+        asked.lastError = context.lastRecoverableError.map { "\($0)" }
+        self.react(asked, cancel: handler.cancel, deny: handler.deny) { _ in handler.number(self.next(\.numbers)) }
     }
 }
 

@@ -107,13 +107,13 @@ public struct VirtualPhone: Sendable {
     /// Returns the operation with all of the person's answers.
     public func ready<Operation: AuthenticationOperation>(_ operation: Operation) -> Operation {
         self.answered(operation).pinUserVerifier(self.person).passwordUserVerifier(self.person)
-            .requesterVerifier(self.person)
+            .requesterVerifier(self.person).numberMatcher(self.person)
     }
 
     /// Returns the operation with all of the person's answers.
     public func ready(_ operation: OutOfBandAuthentication) -> OutOfBandAuthentication {
         self.answered(operation).pinUserVerifier(self.person).passwordUserVerifier(self.person)
-            .requesterVerifier(self.person).accountSelector(self.person)
+            .requesterVerifier(self.person).numberMatcher(self.person).accountSelector(self.person)
     }
 
     private func answered<Operation: InteractiveOperation>(_ operation: Operation) -> Operation {

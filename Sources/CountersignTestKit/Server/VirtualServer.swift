@@ -88,6 +88,8 @@ public actor VirtualServer: Transport {
     /// The signing keys that devices have announced, by their names.
     private var signingKeys: [String: (username: Username, key: JWK)] = [:]
     private var challenges: [Challenge: (username: Username, transaction: [Transaction])] = [:]
+    /// The numbers that the person has to type, by the challenge of the request.
+    private var numbers: [Challenge: String] = [:]
     private var verdicts: [ServerResponse] = []
     private var overrides: [@Sendable (TransportRequest) async throws -> TransportResponse?] = []
     private var number = 0
@@ -164,14 +166,19 @@ public actor VirtualServer: Transport {
 
     /// Creates a payload for an authentication.
     ///
-    /// Without a policy, every key of this product that verifies a person meets the policy. With a username, the policy
+    /// With a number, only an answer with this number is right. Without a policy, every key of this product that verifies
+    /// a person meets the policy. With a username, the policy
     /// names the keys of this person, or an invented key if the person has none.
     public func authentication(
         policy: Policy? = nil, username: Username? = nil, transaction: [Transaction] = [],
-        requester: ReturnUAFRequest.Requester? = nil, channel: String? = nil
+        requester: ReturnUAFRequest.Requester? = nil, channel: String? = nil, number: String? = nil
     ) throws -> OutOfBandPayload {
+        let before = Set(self.challenges.keys)
         let message = self.authenticationMessage(policy, username, transaction)
-        return try self.issue(.authentication, message, .authentication, requester: requester, channel: channel)
+        for challenge in self.challenges.keys where !before.contains(challenge) { self.numbers[challenge] = number }
+        let payload = try self.issue(.authentication, message, .authentication, requester: requester, channel: channel)
+        self.ceremonies[payload.redeemData.token]?.answer.numberLength = number?.utf8.count
+        return payload
     }
 
     /// Creates a payload that deletes a person's keys when its token is redeemed. A later redemption of the token gets
@@ -508,7 +515,16 @@ extension VirtualServer {
             username = credential.username
             read.append(signed)
         }
-        let deviceKey = self.noteDeviceKeys(of: username, read.flatMap(\.extensions), response.fcParams)
+        let extensions = read.flatMap(\.extensions)
+        if let number = self.numbers[parameters.challenge] {
+            let hash = FinalChallengeParams.hash(ofEncoded: response.fcParams)
+            guard (try? NumberAnswer(among: extensions, finalChallengeHash: hash))?.isNumber(number) == true else {
+                var refusal = ServerResponse(statusCode: .unacceptableContent)
+                refusal.isNumberWrong = true
+                return refusal
+            }
+        }
+        let deviceKey = self.noteDeviceKeys(of: username, extensions, response.fcParams)
         self.accepted.append(Accepted(username: username, assertions: read))
         var verdict = self.verdict([Token(kind: .jwt, value: "virtual-jwt")])
         verdict.deviceKey = verdict.deviceKey ?? deviceKey

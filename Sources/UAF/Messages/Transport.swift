@@ -55,6 +55,12 @@ public struct ReturnUAFRequest: Hashable, Sendable {
     /// `dispatchChannel`: the way of the token to the phone, the name of a ``DispatchChannel``. Another server may have
     /// names of its own.
     public var dispatchChannel: String?
+    /// `numberLength`: the number of digits that the person has to type, from 1 to ``maximumNumberLength``; `nil` if the
+    /// server asks for no number. A key signs the typed number.
+    public var numberLength: Int?
+
+    /// The largest number of digits that a server can ask for.
+    public static let maximumNumberLength = 12
 
     /// Creates a body.
     public init(
@@ -78,6 +84,10 @@ public struct ReturnUAFRequest: Hashable, Sendable {
         self.lifetimeMilliseconds = try members.integer("lifetimeMillis")
         if let requester = try members.members("requester") { self.requester = try Requester(requester) }
         self.dispatchChannel = try members.string("dispatchChannel", 1...64)
+        self.numberLength = try members.integer("numberLength")
+        guard (1...Self.maximumNumberLength).contains(self.numberLength ?? 1) else {
+            throw UAFError(.outOfRange, "\(members.place).numberLength")
+        }
     }
 
     /// The body, UTF-8.
@@ -88,6 +98,7 @@ public struct ReturnUAFRequest: Hashable, Sendable {
         object["uafRequest"] = self.uafRequest.map { .string($0) }
         object["requester"] = self.requester.map { .object($0.json) }
         object["dispatchChannel"] = self.dispatchChannel.map { .string($0) }
+        object["numberLength"] = self.numberLength.map { .whole($0) }
         return JSON.object(object).serialized
     }
 }
@@ -190,6 +201,8 @@ public struct ServerResponse: Hashable, Sendable, CustomDebugStringConvertible, 
     /// `deviceKey`: the server's name for the device's new signing key (``DeviceKeyAnnouncement``), 1 to 128
     /// characters. If missing, the server has no such key.
     public var deviceKey: String?
+    /// `wrongNumber`: `true` if the server refused the answer because of the number that the person has typed.
+    public var isNumberWrong = false
 
     /// Creates a body.
     public init(
@@ -219,6 +232,7 @@ public struct ServerResponse: Hashable, Sendable, CustomDebugStringConvertible, 
             self.confirmation = try Confirmation(confirmation)
         }
         self.deviceKey = try members.string("deviceKey", 1...128)
+        self.isNumberWrong = try members.bool("wrongNumber") ?? false
     }
 
     /// The body, UTF-8.
@@ -230,6 +244,7 @@ public struct ServerResponse: Hashable, Sendable, CustomDebugStringConvertible, 
         object["newUAFRequest"] = self.newUAFRequest.map { .string($0) }
         object["confirmation"] = self.confirmation.map { .object($0.json) }
         object["deviceKey"] = self.deviceKey.map { .string($0) }
+        if self.isNumberWrong { object["wrongNumber"] = .bool(true) }
         return JSON.object(object).serialized
     }
 

@@ -103,13 +103,14 @@ extension AuthenticatorModule {
     ///
     /// With a `transaction`, the verification also confirms the transaction: mode 2 with the transaction's hash. The
     /// person has already seen a text; a picture is shown here. A silent authenticator confirms nothing and refuses a
-    /// transaction. The signed data announces the `device` if the device's key can sign.
+    /// transaction. The signed data announces the `device` if the device's key can sign, and has the `number` that the
+    /// person has typed.
     ///
     /// Throws ``OperationFailure``, `CancellationError` and ``StorageError``. After a ``StorageError`` no signature has
     /// left.
     package func authenticate(
         _ name: KeyName, appID: String, finalChallenge: String, transaction: Transaction?,
-        announcing device: DeviceIdentityKeys? = nil, verification: any UserInteraction
+        announcing device: DeviceIdentityKeys? = nil, number: String? = nil, verification: any UserInteraction
     ) async throws -> EncodedAssertion {
         guard let model = AuthenticatorModel(aaid: name.aaid), !finalChallenge.isEmpty else {
             throw OperationFailure(.parametersInvalid, of: .sign, "parameters of Sign")
@@ -136,13 +137,14 @@ extension AuthenticatorModule {
         let algorithm = model.info.authenticationAlgorithm
         let nonce = self.platform.random.bytes(32)
         let announcement = await self.announcement(of: device.map { .kept($0) } ?? .nobody, answering: finalChallenge)
+        let typed = number.map { NumberAnswer.assertionExtension(number: $0, finalChallenge: finalChallenge) }
         let (data, signature) = try await self.sign(with: record, model, verification) { counter in
             try SignedData(
                 aaid: name.aaid, authenticatorVersion: AuthenticatorModel.authenticatorVersion,
                 mode: transaction == nil ? .userVerified : .transactionConfirmed, signatureAlgorithm: algorithm,
                 nonce: nonce, finalChallengeHash: FinalChallengeParams.hash(ofEncoded: finalChallenge),
                 transactionContentHash: transaction?.contentHash ?? [], keyID: name.keyID, signCounter: counter,
-                extensions: announcement.map { [$0.signed] } ?? [])
+                extensions: [announcement?.signed, typed].compactMap(\.self))
         }
         // The announcement comes after the signature: nothing may wait between the check of the key and the signature.
         if model.factor != .devicePossession { await verification.credentialsWereValid(model) }

@@ -274,9 +274,10 @@ public struct PreparedAuthentication: Sendable {
     }
 
     /// Signs as ``authenticate(_:verification:)``. The first key announces the `device` as in a registration, if the
-    /// device's keys sign.
+    /// device's keys sign, and signs the `number` that the person has typed. The person unlocks the first key.
     package func authenticate(
-        _ keys: [KeyName], announcing device: DeviceIdentityKeys?, verification: any UserInteraction
+        _ keys: [KeyName], announcing device: DeviceIdentityKeys?, number: String? = nil,
+        verification: any UserInteraction
     ) async throws -> PreparedAnswer {
         func isSilent(_ key: KeyName) -> Bool { AuthenticatorModel(aaid: key.aaid)?.info.isSilent ?? false }
         guard keys.contains(where: { !isSilent($0) }) else {
@@ -289,7 +290,8 @@ public struct PreparedAuthentication: Sendable {
                 try await self.client.module.authenticate(
                     key, appID: self.appID, finalChallenge: self.finalChallenge,
                     transaction: isSilent(key) ? nil : self.transaction,
-                    announcing: assertions.isEmpty ? device : nil, verification: verification))
+                    announcing: assertions.isEmpty ? device : nil, number: assertions.isEmpty ? number : nil,
+                    verification: verification))
         }
         let response = AuthenticationResponse(
             header: self.header, fcParams: self.finalChallenge, assertions: assertions)

@@ -51,7 +51,7 @@ struct ErrorRecoveryTests {
         .malformedPayload, .decryptionError,
         .accountLocked, .sessionUnknown,
         .unknownUsername, .appRenamed, .missingInteraction, .operationReused, .invalidRequestHeader,
-        .invalidServerURL, .storageError, .clockSkewTooBig, .unknown,
+        .invalidServerURL, .storageError, .clockSkewTooBig, .wrongNumber, .unknown,
         .pinLocked, .pinNotEnrolled, .passwordLocked, .passwordNotEnrolled,
         .nameAlreadyExists, .dispatchTargetUnknown, .dispatcherUnknown,
     ]

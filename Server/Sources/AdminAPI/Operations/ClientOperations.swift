@@ -46,6 +46,7 @@ struct ClientOperations: Sendable {
         .required("requireSignedRequestObject", .boolean, "Whether it signs its authorization requests (RFC 9101)."),
         .required(
             "requirePushedAuthorizationRequests", .boolean, "Whether it pushes its authorization requests (RFC 9126)."),
+        .required("matchNumbers", .boolean, "Whether it shows the numbers that people type on their phones."),
         .optional("defaultMaxAge", .integer, "The max_age of its requests that have none, in seconds."),
         .required("dpopBoundAccessTokens", .boolean, "Whether its tokens are bound to a key of its own (RFC 9449)."),
         .optional("userinfoSignedResponseAlg", "What answers of the userinfo endpoint are signed with."),
@@ -156,6 +157,10 @@ struct ClientOperations: Sendable {
             .optional(
                 "requirePushedAuthorizationRequests", .boolean,
                 "Whether it pushes its authorization requests: then every other request is refused."),
+            .optional(
+                "matchNumbers", .boolean,
+                "Whether it shows the number that a person types on the phone, where the phone asks without a code: without it a CIBA request needs a binding_message."
+            ),
             .optional(
                 "defaultMaxAge", .integer,
                 "The max_age of its requests that have none, in seconds; -1 for no such age, as a new service has."),
@@ -348,6 +353,7 @@ struct ClientOperations: Sendable {
             "signsInDirectly": .bool(client.settings.profile.signsInDirectly),
             "requireSignedRequestObject": .bool(client.settings.profile.requiresSignedRequests),
             "requirePushedAuthorizationRequests": .bool(client.settings.profile.requiresPushedRequests),
+            "matchNumbers": .bool(client.settings.profile.matchesNumbers),
             "dpopBoundAccessTokens": .bool(client.settings.tokens.keyBound),
             "origins": .array(client.settings.profile.origins.map(JSON.string)),
             "authorizationDetailsTypes": .array(client.settings.profile.detailTypes.map(JSON.string)),
@@ -484,6 +490,7 @@ struct ClientOperations: Sendable {
             return .signed(algorithm)
         }
         change.profile.requiresPushedRequests = try body.bool("requirePushedAuthorizationRequests")
+        change.profile.matchesNumbers = try body.bool("matchNumbers")
         change.profile.defaultMaximumAge = try body.integer("defaultMaxAge", as: Int64.self).map { .seconds($0) }
         change.isDisabled = try body.bool("disabled")
         change.signInService = try body.object("signInService")

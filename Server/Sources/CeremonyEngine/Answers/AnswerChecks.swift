@@ -63,6 +63,8 @@ struct Answered: Error {
     /// The facet of the app that may not answer; `nil` if the refusal has another reason
     /// (``ClientContext/shown(facet:)``).
     var refusedFacet: String?
+    /// `true` if the person has typed another number than the shown number, or one number too many.
+    var isNumberWrong = false
     /// `true` if the ceremony stays as it is, because the ceremony belongs to another answer.
     var leavesCeremony = false
 
@@ -191,6 +193,7 @@ extension ServerResponse {
     /// Creates the body of a refusal.
     init(_ answered: Answered) {
         self.init(answered.statusCode)
+        self.isNumberWrong = answered.isNumberWrong
         self.newUAFRequest = answered.newRequest.map { String(decoding: $0.serialized, as: UTF8.self) }
     }
 

@@ -35,6 +35,7 @@ public struct AuthenticationAnswers: CeremonyPart {
     let endings: Endings
     let invented: InventedAccounts
     let denials: Denials
+    let numbers: MatchedNumbers
 
     /// Judges a phone's authentication response.
     ///
@@ -170,6 +171,7 @@ public struct AuthenticationAnswers: CeremonyPart {
                 transaction: ceremony.detail.transaction, serverData: response.serverData, account: ceremony.accountID),
             by: verifier)
         let verified = try self.verify(checked, response, stored, by: verifier)
+        let attempt = try await self.numbers.attempt(at: ceremony, by: verified, at: now)
         let assurance = verified.assurance
         let continuation = self.random.token()
         let accepted: CeremonyRecord?
@@ -188,6 +190,7 @@ public struct AuthenticationAnswers: CeremonyPart {
                 }
                 var change = CeremonyChange()
                 change.advances = Self.advances(verified, stored)
+                change.returnedNumberAttempt = attempt
                 change.audit = [
                     AuditEvent(
                         record.kind == .transaction ? .transactionConfirmed : .authenticated, at: now,

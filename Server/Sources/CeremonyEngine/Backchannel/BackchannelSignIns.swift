@@ -16,11 +16,16 @@ public struct BackchannelQuestion: Sendable {
     public var hint: String
     /// The text that the person sees and signs, beside the name of the client.
     public var message: String?
+    /// The number that the client shows, and that the person has to type on the phone; `nil` for none.
+    public var number: String?
     /// The time until which the question can be answered.
     public var end: Timestamp
 
     /// Creates a question.
-    public init(reference: String, accountID: String, hint: String, message: String?, end: Timestamp) {
+    public init(
+        reference: String, accountID: String, hint: String, message: String?, number: String? = nil, end: Timestamp
+    ) {
+        self.number = number
         self.reference = reference
         self.accountID = accountID
         self.hint = hint
@@ -86,7 +91,8 @@ public struct BackchannelSignIns: CeremonyPart {
             reference: question.reference, accountID: question.accountID, createdAt: now, expiresAt: question.end,
             detail: CeremonyDetail(
                 service: client.name, origin: client.origin,
-                contentType: content.map { Transaction(content: $0).contentType.rawValue }, content: content))
+                contentType: content.map { Transaction(content: $0).contentType.rawValue }, content: content,
+                number: question.number))
         try await self.store.createCeremony(ceremony, tokens: [], audit: nil)
         self.hub.wakeDevices(ofAccount: question.accountID)
     }

@@ -62,6 +62,8 @@ public struct DispatchAnswer: Sendable, Equatable {
     public var response: String?
     /// The time until which the token can be redeemed.
     public var expiresAt: Timestamp?
+    /// The number for the back end to show, which the person types on the phone; `nil` for a dispatch without a number.
+    public var number: String?
     /// The transactions in the normalised form that the phone shows and signs.
     public var transaction: [Transaction]
 
@@ -137,11 +139,21 @@ public struct Dispatches: CeremonyPart {
             clientID: client.id, accountID: accountID, createdAt: now, expiresAt: expiresAt,
             detail: CeremonyDetail(
                 service: client.name, origin: client.origin, contentType: context.transaction?.contentType.rawValue,
-                content: context.transaction?.content, policy: context.policy))
+                content: context.transaction?.content, policy: context.policy,
+                number: self.number(for: context, by: chosen, client)))
         var answer = try await self.offer(ceremony, by: chosen)
         guard answer.result == .dispatched else { return answer }
+        answer.number = ceremony.detail.number
         answer.transaction = context.transaction.map { [$0] } ?? []
         return answer
+    }
+
+    /// Returns the number for a dispatch to a device, which asks the person without a code; `nil` for every other
+    /// dispatch, and for a transaction of a client that shows no numbers. The result of a transaction is signed for the
+    /// client and leads to no session (NIST SP 800-63B-4, section 3.1.3).
+    private func number(for context: Context, by chosen: ChosenDispatcher, _ client: DispatchingClient) -> String? {
+        guard chosen.target != nil, context.transaction == nil || client.matchesNumbers else { return nil }
+        return self.random.digits(Limits.Fixed.matchedDigits)
     }
 
     /// Creates the ceremony of a dispatch, with the message to the target if there is one, and returns the token in the

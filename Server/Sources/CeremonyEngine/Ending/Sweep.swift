@@ -59,7 +59,8 @@ public struct Sweep: CeremonyPart {
         }
         while true {
             let deleted = try await self.store.deleteRests(
-                endedBefore: now - Limits.Fixed.askingRestMemory, limit: self.limits.sweepBatch)
+                endedBefore: now - Limits.Fixed.askingRestMemory,
+                attemptsBefore: now - Limits.Fixed.wrongNumberMemory, limit: self.limits.sweepBatch)
             count += deleted
             if deleted < self.limits.sweepBatch { break }
         }

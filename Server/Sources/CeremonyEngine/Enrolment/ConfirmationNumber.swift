@@ -6,11 +6,7 @@ import _Primitives
 /// enters the number.
 extension CeremonyEnvironment {
     /// Returns a random number for a phone to show.
-    func confirmationNumber() -> String {
-        let bound = (0..<self.configuration.limits.confirmationDigits).reduce(UInt64(1)) { value, _ in value * 10 }
-        let digits = String(self.random.number(below: bound))
-        return String(repeating: "0", count: self.configuration.limits.confirmationDigits - digits.count) + digits
-    }
+    func confirmationNumber() -> String { self.random.digits(self.configuration.limits.confirmationDigits) }
 
     /// Returns the code that is kept for a number, bound to its ceremony.
     func confirmationCode(_ number: String, ceremonyID: String) -> [UInt8] {

@@ -140,10 +140,12 @@ public struct Redemptions: CeremonyPart {
                 message = try self.authenticationRequest(redeemed, rules, challenge: challenge, serverData: serverData)
                     .serialized
             }
-            return ReturnUAFRequest(
+            var request = ReturnUAFRequest(
                 statusCode: .ok, operation: operation, uafRequest: String(decoding: message, as: UTF8.self),
                 lifetimeMilliseconds: (ceremony.expiresAt - now).milliseconds, requester: ceremony.detail.requester,
                 dispatchChannel: ceremony.channel?.name)
+            request.numberLength = ceremony.detail.number?.utf8.count
+            return request
         } catch let error as CeremonyError where error.code == .invalidRequest {
             refused("the policy went between dispatch and redeem: \(error.reason)")
             return ReturnUAFRequest(statusCode: .unacceptableAuthenticator, operation: operation)

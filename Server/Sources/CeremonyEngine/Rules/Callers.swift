@@ -9,12 +9,16 @@ public struct DispatchingClient: Sendable, Equatable {
     public var mayDeregister: Bool
     /// `true` if the client may have devices of people enrolled.
     public var mayEnrol: Bool
+    /// `true` if the client shows the number that a person has to type on the phone, also for transactions.
+    public var matchesNumbers: Bool
 
     /// Creates a client.
     public init(
-        id: String, name: String, origin: String?, mayDeregister: Bool = false, mayEnrol: Bool = false
+        id: String, name: String, origin: String?, mayDeregister: Bool = false, mayEnrol: Bool = false,
+        matchesNumbers: Bool = false
     ) {
         self.mayEnrol = mayEnrol
+        self.matchesNumbers = matchesNumbers
         self.id = id
         self.name = name
         self.origin = origin

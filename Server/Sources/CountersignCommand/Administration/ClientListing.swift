@@ -64,6 +64,7 @@ extension ClientCommand {
             "authenticates   \(try client.requiredString("tokenEndpointAuthMethod"))",
             "assertions for  \(try client.requiredString("assertionAudience"))",
             try client.bool("requirePushedAuthorizationRequests") == true ? "requests        pushed" : nil,
+            try client.bool("matchNumbers") == true ? "numbers         shown" : nil,
             try client.integer("defaultMaxAge", as: Int64.self).map { "max_age         \($0) s by default" },
             try client.string("userinfoSignedResponseAlg").map { "userinfo        \($0)" },
             try client.string("sectorIdentifierUri").map { "sector          \($0)" },

@@ -86,6 +86,11 @@ extension ClientCommand {
         var requirePushedAuthorizationRequests: Bool?
 
         @Flag(
+            name: .long, inversion: .prefixedNo,
+            help: "Whether it shows the number that a person types on the phone, where the phone asks without a code.")
+        var matchNumbers: Bool?
+
+        @Flag(
             name: .customLong("dpop-bound-access-tokens"), inversion: .prefixedNo,
             help: "Whether its tokens are bound to a key of its own: each request for tokens has a DPoP proof.")
         var dpopBoundAccessTokens: Bool?
@@ -276,6 +281,7 @@ extension ClientCommand {
             body["profile"] = self.profile.map(JSON.string)
             body["requireSignedRequestObject"] = self.requireSignedRequestObject.map(JSON.bool)
             body["requirePushedAuthorizationRequests"] = self.requirePushedAuthorizationRequests.map(JSON.bool)
+            body["matchNumbers"] = self.matchNumbers.map(JSON.bool)
             body["dpopBoundAccessTokens"] = self.dpopBoundAccessTokens.map(JSON.bool)
             body["defaultMaxAge"] = self.defaultMaxAge.map(JSON.integer)
             body["userinfoSignedResponseAlg"] = self.userinfoSignedResponseAlg.map(JSON.string)

@@ -24,7 +24,7 @@ struct PhoneAsking: BackchannelMethod {
             reference: asked.request,
             // For an unknown person the question waits for a phone that nobody has.
             accountID: asked.account ?? self.random.identifier(), hint: asked.hint, message: asked.message,
-            end: asked.end)
+            number: asked.number, end: asked.end)
         do {
             try await questions.ask(question, client: DispatchingClient(asked.client))
             return .asked

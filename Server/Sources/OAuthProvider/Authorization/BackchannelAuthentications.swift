@@ -58,12 +58,14 @@ public struct BackchannelAuthentications: Sendable {
                 notification: notification.map {
                     BackchannelNotification(mode: $0.mode, secret: secret, token: $0.token)
                 })
+            let number = client.settings.profile.matchesNumbers ? self.random.digits(Limits.Fixed.matchedDigits) : nil
             let result = try await method.ask(
                 AskedPerson(
-                    request: request.id, account: account, hint: hint, message: message,
+                    request: request.id, account: account, hint: hint, message: message, number: number,
                     client: AuthenticatedClient(
                         id: client.id, name: client.name, origin: try Clients.origin(of: client),
-                        mayDeregister: client.settings.mayDeregister),
+                        mayDeregister: client.settings.mayDeregister,
+                        matchesNumbers: client.settings.profile.matchesNumbers),
                     end: request.expiresAt))
             switch result {
             case .asked: break
@@ -80,12 +82,15 @@ public struct BackchannelAuthentications: Sendable {
             if notification?.mode != .push {
                 body["interval"] = .integer(Limits.Fixed.pollingInterval.components.seconds)
             }
+            body["number"] = number.map(JSON.string)
             return ProviderAnswer(status: 200, body: body)
         }
     }
 
     /// Returns the text that the person reads and signs: the client's message, or the text of the requested details;
-    /// `nil` for neither. A phone shows one text, so a request with both is refused.
+    /// `nil` for neither. A phone shows one text, so a request with both is refused. A client that shows no numbers needs
+    /// a text: otherwise the person could approve by one tap a request that the person did not begin (NIST SP 800-63B-4,
+    /// section 3.1.3).
     private func message(_ form: Parameters, of client: ClientRecord) throws -> String? {
         let details = form["authorization_details"]
         guard details == nil || form["binding_message"] == nil else {
@@ -93,7 +98,13 @@ public struct BackchannelAuthentications: Sendable {
                 .invalidRequest, "A request has binding_message or authorization_details: a phone shows one text.")
         }
         try self.details.check(details, of: client)
-        return try self.details.agreement(to: details) ?? form["binding_message"]
+        let message = try self.details.agreement(to: details) ?? form["binding_message"]
+        guard message != nil || client.settings.profile.matchesNumbers else {
+            throw OAuthError(
+                .invalidBindingMessage, "A request needs a binding_message.",
+                detail: "or the client shows numbers: --match-numbers")
+        }
+        return message
     }
 
     /// Returns the notification's mode and token for a client that does not poll; `nil` for a client that polls. The

@@ -14,6 +14,9 @@ public struct AskedPerson: Sendable, Equatable {
     /// The text that the person reads and signs: the client's `binding_message`, or the text of its
     /// `authorization_details`; `nil` for neither.
     public let message: String?
+    /// The number that the client shows, and that the person has to type on the phone; `nil` for a client that shows no
+    /// numbers.
+    public let number: String?
     /// The asking client.
     public let client: AuthenticatedClient
     /// The end of the time for the person's answer.

@@ -204,7 +204,8 @@ public struct Challenges: Sendable {
         place: AppPlace
     ) async throws -> ProviderAnswer {
         let asking = AuthenticatedClient(
-            id: client.id, name: client.name, origin: try Clients.origin(of: client), mayDeregister: false)
+            id: client.id, name: client.name, origin: try Clients.origin(of: client), mayDeregister: false,
+            matchesNumbers: false)
         guard
             // Known to this server alone, and the same at each step.
             let browser = BrowserSecret(

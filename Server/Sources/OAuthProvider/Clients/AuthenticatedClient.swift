@@ -8,6 +8,8 @@ public struct AuthenticatedClient: Sendable, Equatable {
     public let origin: String
     /// `true` if the client may have people's keys deleted.
     public let mayDeregister: Bool
+    /// `true` if the client shows the number that a person has to type on the phone.
+    public let matchesNumbers: Bool
     /// The client's own scopes, which an operator has given the client.
     public var scopes: [String] = []
 }

@@ -38,7 +38,8 @@ extension Clients {
         guard client.settings.signInService == nil else { throw Self.isOfSignInService }
         return AuthenticatedClient(
             id: client.id, name: client.name, origin: try Self.origin(of: client),
-            mayDeregister: client.settings.mayDeregister, scopes: client.settings.tokens.scopes)
+            mayDeregister: client.settings.mayDeregister, matchesNumbers: client.settings.profile.matchesNumbers,
+            scopes: client.settings.tokens.scopes)
     }
 
     /// Returns the client that a credential proves. Only the client's registered way counts (RFC 7591, section 2): a

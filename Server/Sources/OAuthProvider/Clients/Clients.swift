@@ -215,6 +215,7 @@ extension ClientSettings {
             let words =
                 [self.profile.security.rawValue] + (self.profile.requiresSignedRequests ? ["signed"] : [])
                 + (self.profile.requiresPushedRequests ? ["pushed"] : [])
+                + (self.profile.matchesNumbers ? ["numbers"] : [])
                 + (self.profile.defaultMaximumAge.map { ["max-age=\($0.components.seconds)"] } ?? [])
                 + (self.profile.signsInDirectly ? ["direct"] : [])
             events.append(

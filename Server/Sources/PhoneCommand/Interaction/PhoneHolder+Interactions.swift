@@ -30,6 +30,12 @@ extension PersonInteraction: TransactionConfirmer {
     }
 }
 
+extension PersonInteraction: NumberMatcher {
+    func matchNumber(context: NumberMatchContext, handler: NumberMatchHandler) async {
+        await self.person.matchNumber(context, handler)
+    }
+}
+
 extension PersonInteraction: PinEnroller {
     func enrollPin(context: PinEnrollmentContext, handler: PinEnrollmentHandler) async {
         await self.person.enrollPIN(context, self.pinPolicy(), handler)
@@ -101,7 +107,8 @@ extension AuthenticationOperation {
     /// Returns the operation with every screen of this phone.
     func answered(by interaction: PersonInteraction) -> Self {
         self.authenticatorSelector(interaction).requesterVerifier(interaction).transactionConfirmer(interaction)
-            .pinUserVerifier(interaction).passwordUserVerifier(interaction).fingerprintUserVerifier(interaction)
+            .numberMatcher(interaction).pinUserVerifier(interaction).passwordUserVerifier(interaction)
+            .fingerprintUserVerifier(interaction)
             .biometricUserVerifier(interaction)
             .devicePasscodeUserVerifier(interaction)
     }

@@ -228,6 +228,40 @@ actor PhoneHolder {
         isOwn ? handler.approve() : handler.deny()
     }
 
+    /// Asks for the number that is shown where the person began. A script gives its number once: a number of another form
+    /// ends its operation.
+    func matchNumber(_ context: NumberMatchContext, _ handler: NumberMatchHandler) async {
+        guard self.isMeant(context.account, orGiveUp: handler.cancel) else { return }
+        // A transaction's text has been shown and agreed to before.
+        if !self.hasDecided {
+            self.show(
+                context.requester, account: context.account, transaction: nil, payment: nil,
+                operation: .authentication)
+            switch await self.decide("Approve?") {
+            case .agreed: break
+            case .denied(let statement): return handler.deny(statement)
+            case .none: return handler.cancel()
+            }
+        }
+        self.report.say(["event": .string("number"), "digits": .integer(Int64(context.length))]) { terminal in
+            terminal.print("\(context.requester?.service ?? "The service") shows a number where you began.")
+        }
+        if let number = self.script.number {
+            guard context.lastRecoverableError == nil else {
+                return self.giveUp(
+                    .failed("invalid-number", "The number has \(context.length) digits."), handler.cancel)
+            }
+            return handler.number(number)
+        }
+        guard self.terminal.isInteractive else {
+            return self.giveUp(.usage("A number is wanted: give it with --number."), handler.cancel)
+        }
+        if context.lastRecoverableError != nil { self.terminal.notice("The number has \(context.length) digits.") }
+        let question = "The number (m: nothing is shown, it was not me): "
+        guard let number = try? await self.terminal.readAnswer(question) else { return handler.cancel() }
+        number.asciiLowercased == "m" ? handler.deny(.notMe) : handler.number(number)
+    }
+
     /// Ends the operation for a reason other than the person's denial.
     private func giveUp(_ refusal: Refusal, _ cancel: () -> Void) {
         self.gaveUp = refusal

@@ -15,6 +15,8 @@ struct ScriptedAnswers: Sendable {
     let account: String?
     let authenticator: AuthenticatorName?
     let opensContinuation: Bool
+    /// The number that is shown where the person began; `nil` if the keyboard is asked.
+    let number: String?
     /// The kind of the secrets, `pin` or `password`; `nil` if the keyboard is asked.
     let secret: AuthenticatorName?
     private var secrets: [String]
@@ -27,6 +29,7 @@ struct ScriptedAnswers: Sendable {
         self.account = options.account?.precomposedStringWithCanonicalMapping
         self.authenticator = options.authenticator
         self.opensContinuation = options.open
+        self.number = options.number
         self.secret = options.passwordStdin ? .password : options.pin != nil || options.pinStdin ? .pin : nil
         self.secrets = options.pin.map { [$0] } ?? []
         if options.takesStandardInput {
@@ -43,6 +46,7 @@ struct ScriptedAnswers: Sendable {
         self.account = nil
         self.authenticator = nil
         self.opensContinuation = false
+        self.number = nil
         self.secret = secret
         self.secrets = []
         guard secret != nil else { return }

@@ -68,6 +68,9 @@ struct AnswerOptions: ParsableArguments {
     @Option(help: "pin, password, fingerprint, face, passcode or device.")
     var authenticator: AuthenticatorName?
 
+    @Option(help: "The number that is shown where you began, where the phone asks for one.")
+    var number: String?
+
     @Flag(help: "Open the continuation of a sign-in on this same device with xdg-open.")
     var open = false
 

@@ -125,6 +125,12 @@ struct PhoneTerminal: Sendable {
         }
     }
 
+    /// Asks for a line of text; `nil` at the end of the input.
+    func readAnswer(_ question: String) async throws -> String? {
+        self.write(self.styled(question))
+        return try await self.readLine()?.trimmingCharacters(in: .whitespaces)
+    }
+
     /// The person's answer to a request.
     enum Decision: Sendable {
         case agreed, denied

@@ -137,6 +137,7 @@ struct DispatchRoutes: Sendable {
                         .optional("sessionId", "To ask for its status with."),
                         .optional("token", "For the phone."), .optional("link", "For the phone."),
                         .optional("expiresAt", "RFC 3339."),
+                        .optional("number", "To show to the person, who types it on the phone."),
                     ])
             ], refusing: [(403, "Not for this client."), (422, "No phone can show it."), Endpoint.tooMany]
         ) { try await self.dispatch(operation, fields, $0, $1) }
@@ -197,6 +198,7 @@ struct DispatchRoutes: Sendable {
         document["token"] = answer.token.map(JSON.string)
         document["link"] = answer.link.map(JSON.string)
         document["expiresAt"] = answer.expiresAt.map { .string($0.description) }
+        document["number"] = answer.number.map(JSON.string)
         var response = answer.response ?? answer.link
         if let content = answer.qrContent {
             let code = try QRCode(text: content)
@@ -282,6 +284,6 @@ extension DispatchingClient {
     package init(_ client: AuthenticatedClient) {
         self.init(
             id: client.id, name: client.name, origin: client.origin, mayDeregister: client.mayDeregister,
-            mayEnrol: client.scopes.containsBytes(of: Self.enrolmentScope))
+            mayEnrol: client.scopes.containsBytes(of: Self.enrolmentScope), matchesNumbers: client.matchesNumbers)
     }
 }

@@ -22,12 +22,37 @@ public struct AskingRest: Sendable, Equatable {
     }
 }
 
-/// Keeps the rests of requesters. ``CeremonyChange/rest`` begins a rest.
+/// A person's attempt at the number that is shown where the person began a request.
+public struct NumberAttempt: Sendable, Equatable {
+    /// Random, 16 bytes as base64url.
+    public var id: String
+    /// The person's account.
+    public var accountID: String
+    /// The moment of the attempt.
+    public var at: Timestamp
+
+    /// Describes an attempt.
+    public init(id: String, accountID: String, at: Timestamp) {
+        self.id = id
+        self.accountID = accountID
+        self.at = at
+    }
+}
+
+/// Keeps the rests of requesters and the wrong numbers of people. ``CeremonyChange/rest`` begins a rest.
 public protocol AskingRestStore: Sendable {
-    /// Returns `true` if the requester does not reach the person by asking alone at `now`.
+    /// Returns `true` if the requester does not reach the person by asking alone at `now`: the requester rests, or the
+    /// person has ``Limits/Fixed/wrongNumbers`` attempts within ``Limits/Fixed/wrongNumberMemory``.
     func isAskingRested(accountID: String, requester: String, at now: Timestamp) async throws -> Bool
 
-    /// Deletes the rests that ended before `moment`, the oldest first, at most `limit`. Returns the number of deleted
-    /// rests. A rest that begins later is as short as the first.
-    func deleteRests(endedBefore moment: Timestamp, limit: Int) async throws -> Int
+    /// Counts an attempt at a number before the number is judged. Returns the number of attempts that count now, this
+    /// attempt included; `nil` if no attempt is left, and then nothing is written. A right number gives the attempt back
+    /// (``CeremonyChange/returnedNumberAttempt``).
+    ///
+    /// Must be atomic: of any number of calls at once no more than the bound are counted.
+    func countNumberAttempt(_ attempt: NumberAttempt) async throws -> Int?
+
+    /// Deletes the rests that ended before `moment` and the attempts before `attemptsBefore`, the oldest first, at most
+    /// `limit` of each. Returns the number of deleted rows. A rest that begins later is as short as the first.
+    func deleteRests(endedBefore moment: Timestamp, attemptsBefore: Timestamp, limit: Int) async throws -> Int
 }

@@ -173,13 +173,17 @@ public struct CeremonyDetail: Sendable, Equatable {
     /// The change of the account that ``content`` asks for, as a JSON object of the engine's. No phone shows the
     /// object.
     public var change: String?
+    /// The number that the person has to type on the phone; `nil` for a request without a number. The back end shows the
+    /// number, and no phone does.
+    public var number: String?
 
     /// Describes the details for a phone.
     public init(
         service: String? = nil, origin: String? = nil, address: String? = nil, browser: String? = nil,
         browserID: String? = nil, contentType: String? = nil, content: [UInt8]? = nil, deregistration: String? = nil,
-        policy: String? = nil, client: String? = nil, change: String? = nil
+        policy: String? = nil, client: String? = nil, change: String? = nil, number: String? = nil
     ) {
+        self.number = number
         self.change = change
         self.service = service
         self.origin = origin

@@ -77,6 +77,8 @@ public struct CeremonyChange: Sendable {
     public var accountChange: (record: AccountChangeRecord, mail: (MailRecord, most: Int)?)?
     /// A letter to the account's person, with the number of letters that may wait.
     public var letter: (MailRecord, most: Int)?
+    /// The attempt at a number that was right, and therefore does not count (``AskingRestStore``).
+    public var returnedNumberAttempt: String?
     /// A client that does not reach the ceremony's person by asking alone for some time from the moment on. The time is
     /// longer after an earlier rest.
     public var rest: (accountID: String, requester: String, at: Timestamp)?

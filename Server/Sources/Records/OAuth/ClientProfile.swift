@@ -26,6 +26,9 @@ public struct ClientProfile: Sendable, Equatable {
     /// The `max_age` of requests without the parameter (`default_max_age`, OpenID Connect Dynamic Client Registration
     /// 1.0, section 2); `nil` for no such age.
     public var defaultMaximumAge: Duration?
+    /// `true` if the client shows the number that a person has to type on the phone: each request without a browser has a
+    /// number in the client's answer, and so has each transaction that is dispatched to a device.
+    public var matchesNumbers = false
 
     /// Makes a profile; by default the profile of a client without special demands.
     public init(
@@ -56,6 +59,8 @@ public struct ClientProfileChange: Sendable, Equatable {
     public var requiresPushedRequests: Bool?
     /// The `max_age` of requests without the parameter; a negative age for no such age.
     public var defaultMaximumAge: Duration?
+    /// `true` if the client is to show numbers.
+    public var matchesNumbers: Bool?
 
     /// Makes a change with these values and no others.
     public init(
@@ -77,6 +82,7 @@ public struct ClientProfileChange: Sendable, Equatable {
             origins: self.origins ?? profile.origins, detailTypes: self.detailTypes ?? profile.detailTypes,
             signsInDirectly: self.signsInDirectly ?? profile.signsInDirectly)
         applied.requiresPushedRequests = self.requiresPushedRequests ?? profile.requiresPushedRequests
+        applied.matchesNumbers = self.matchesNumbers ?? profile.matchesNumbers
         applied.defaultMaximumAge =
             self.defaultMaximumAge.map { $0 < .zero ? nil : $0 } ?? profile.defaultMaximumAge
         return applied

@@ -1,5 +1,6 @@
 public import Records
 import Sealing
+import Settings
 public import _Primitives
 
 extension SQLStore: CeremonyStore {
@@ -132,11 +133,13 @@ extension SQLStore: CeremonyStore {
                     AND phase = ? AND expires_at > ? AND NOT EXISTS (
                         SELECT 1 FROM asking_rest WHERE asking_rest.account_id = ceremony.account_id
                         AND requester = client_id AND until > ?)
+                    AND (SELECT count(*) FROM number_attempt WHERE number_attempt.account_id = ceremony.account_id
+                        AND at > ?) < ?
                     ORDER BY number DESC LIMIT ?
                     """),
                 [
                     accountID, deviceID, CeremonyRecord.Phase.created.rawValue, now.milliseconds, now.milliseconds,
-                    limit,
+                    AskingRestRows.memory(at: now), Limits.Fixed.wrongNumbers, limit,
                 ]
             ) { try CeremonyRecord($0, sealing) }
         }

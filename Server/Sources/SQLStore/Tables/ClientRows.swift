@@ -12,7 +12,8 @@ enum ClientColumn: Int, TableColumn {
         codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet,
         backchannelLogoutURI, backchannelLogoutSessionRequired, keySetAddress, backchannelMode, backchannelAddress,
         certificateName, isDisabled, signInService, assertionAudience,
-        sectorIdentifierURI, requiresPushedRequests, defaultMaxAge, registrationDigest, registeredBy, tokenSettings,
+        sectorIdentifierURI, requiresPushedRequests, defaultMaxAge, matchesNumbers, registrationDigest, registeredBy,
+        tokenSettings,
         signInMethods, securityProfile, requiresSignedRequests,
         origins, detailTypes, signsInDirectly,
         party, statusURI
@@ -74,6 +75,7 @@ struct ClientRows {
                 .sectorIdentifierURI: client.settings.sectorIdentifierURI,
                 .requiresPushedRequests: client.settings.profile.requiresPushedRequests,
                 .defaultMaxAge: client.settings.profile.defaultMaximumAge?.components.seconds,
+                .matchesNumbers: client.settings.profile.matchesNumbers,
                 .registrationDigest: client.registration?.tokenDigest,
                 .registeredBy: client.registration?.registeredBy,
                 .backchannelMode: client.settings.answers.mode.rawValue,
@@ -152,14 +154,16 @@ struct ClientRows {
         try self.db.runObserved(
             """
             UPDATE oauth_client SET security_profile = ?, requires_signed_requests = ?, origins = ?,
-                detail_types = ?, signs_in_directly = ?, requires_pushed_requests = ?, default_max_age = ?
+                detail_types = ?, signs_in_directly = ?, requires_pushed_requests = ?, default_max_age = ?,
+                matches_numbers = ?
                 WHERE id = ?
             """,
             [
                 profile.security.rawValue, profile.requiresSignedRequests,
                 ClientRecord.keptText(of: profile.origins),
                 ClientRecord.keptText(of: profile.detailTypes), profile.signsInDirectly,
-                profile.requiresPushedRequests, profile.defaultMaximumAge?.components.seconds, id,
+                profile.requiresPushedRequests, profile.defaultMaximumAge?.components.seconds,
+                profile.matchesNumbers, id,
             ])
     }
 
@@ -286,6 +290,7 @@ extension ClientRecord {
         settings.profile.defaultMaximumAge = try row.optionalInteger(ClientColumn.defaultMaxAge, as: Int64.self).map {
             .seconds($0)
         }
+        settings.profile.matchesNumbers = try row.flag(ClientColumn.matchesNumbers)
         settings.isDisabled = try row.flag(ClientColumn.isDisabled)
         settings.signInService = try row.optionalText(ClientColumn.signInService).map(SignInServiceSettings.init(kept:))
         settings.logout = try row.optionalText(ClientColumn.backchannelLogoutURI).map {

@@ -81,4 +81,18 @@ extension Migration {
                 CREATE INDEX asking_rest_end ON asking_rest (until);
                 """)
     }
+
+    /// Adds the attempts at numbers, and the setting of a client that shows numbers. No existing client does.
+    static let matchedNumbers = Migration(name: "matched numbers") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE number_attempt (
+                    id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+                    at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX number_attempt_account ON number_attempt (account_id, at);
+                CREATE INDEX number_attempt_time ON number_attempt (at);
+                ALTER TABLE oauth_client ADD COLUMN matches_numbers INTEGER NOT NULL DEFAULT 0;
+                """)
+    }
 }

@@ -105,6 +105,9 @@ public struct VerifiedAuthentication: Hashable, Sendable {
     /// `true` if the key that signed the announcement verifies its person: the key is not silent, and asks for more
     /// than a person's presence or place. `false` without an announcement.
     public let areDeviceKeysByPerson: Bool
+    /// The number that the person has typed on the phone, signed by a key that verifies its person; `nil` if no such
+    /// key has signed a number.
+    public let number: NumberAnswer?
 
     /// The signature of one key.
     public struct Signature: Hashable, Sendable {
@@ -257,7 +260,11 @@ public struct AuthenticationVerifier: Sendable {
                 signed: response.assertions.flatMap(\.signedData.extensions),
                 finalChallengeHash: checked.finalChallengeHash),
             areDeviceKeysByPerson: !announcing.isEmpty
-                && announcing.allSatisfy { candidates[$0].info.userVerification.verifiesPerson })
+                && announcing.allSatisfy { candidates[$0].info.userVerification.verifiesPerson },
+            number: try .init(
+                signed: response.assertions.indices.filter { candidates[$0].info.userVerification.verifiesPerson }
+                    .flatMap { response.assertions[$0].signedData.extensions },
+                finalChallengeHash: checked.finalChallengeHash))
     }
 
     /// Returns the stored key of each assertion, in the order of the assertions.

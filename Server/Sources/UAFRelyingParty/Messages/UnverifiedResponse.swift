@@ -134,6 +134,17 @@ extension DeviceKeyAnnouncement {
     }
 }
 
+extension NumberAnswer {
+    /// Reads the number that a person has typed from the signed data, after the verification of the signatures.
+    init?(signed extensions: [AssertionExtension], finalChallengeHash: [UInt8]) throws(UAFRefusal) {
+        do throws(UAFError) {
+            try self.init(among: extensions, finalChallengeHash: finalChallengeHash)
+        } catch {
+            throw UAFRefusal(.unacceptableContent, .assertionExtensions, error.description)
+        }
+    }
+}
+
 extension [CredentialID] {
     /// Refuses the model whose signatures reveal whether a PIN is right, before anything is verified: operations count
     /// no attempts at a PIN.

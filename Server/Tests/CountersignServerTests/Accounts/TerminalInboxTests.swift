@@ -96,6 +96,27 @@ struct TerminalInboxTests {
         }
     }
 
+    @Test("inbox asks for the number that the client shows: --number answers it, and a wrong one approves nothing")
+    func number() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            try await fixture.enrolForOperations(pin: Self.pin)
+            let centre = try await CallCentre(fixture.server, fixture.client, matchesNumbers: true)
+            let first = try await centre.ask().object
+            #expect(try await fixture.inbox("alice", "--approve", "--pin", Self.pin).refusal != nil, "no number")
+            #expect(try await centre.error(try first.requiredString("auth_req_id")) == "access_denied")
+            let second = try await centre.ask().object
+            let number = try second.requiredString("number")
+            let other = number == "123456" ? "654321" : "123456"
+            let wrong = try await fixture.inbox("alice", "--approve", "--number", other, "--pin", Self.pin)
+            #expect(wrong.reason == "wrong-number")
+            let third = try await centre.ask().object
+            let right = try await fixture.inbox(
+                "alice", "--approve", "--number", try third.requiredString("number"), "--pin", Self.pin)
+            #expect(try right.line("finished").string("outcome") == "approved")
+            #expect(try await centre.pollInTime(try third.requiredString("auth_req_id"))["id_token"] != nil)
+        }
+    }
+
     @Test("a phone that was taken away is told nothing, and an account that is not on it is asked of nobody")
     func refused() async throws {
         try await TerminalPhoneFixture.run { fixture async throws in

@@ -25,14 +25,18 @@ struct CallCentre: Sendable {
     let client: any TestClientProtocol
     let authorization: String
     let id: String
+    let matchesNumbers: Bool
 
     init(
         _ server: ServerFixture, _ client: any TestClientProtocol, grants: [String] = [Self.grant, "refresh_token"],
-        answers: ClientSettings.AnswerDelivery = ClientSettings.AnswerDelivery(), detailTypes: [String] = []
+        answers: ClientSettings.AnswerDelivery = ClientSettings.AnswerDelivery(), detailTypes: [String] = [],
+        matchesNumbers: Bool = false
     ) async throws {
+        self.matchesNumbers = matchesNumbers
         var settings = ClientSettings(
             idTokenAlgorithm: .es256, grantTypes: grants, profile: ClientProfile(detailTypes: detailTypes))
         settings.answers = answers
+        settings.profile.matchesNumbers = matchesNumbers
         let registered = try await server.assembly.provider.clients.register(
             name: "Call Centre", redirectURIs: ["https://calls.example/about"], settings: settings)
         self.server = server
@@ -60,6 +64,7 @@ struct CallCentre: Sendable {
         response: TestResponse, object: JSONObject
     ) {
         var values: [String: String?] = ["scope": "openid profile", "login_hint": "alice"]
+        if !self.matchesNumbers, changes["authorization_details"] == nil { values["binding_message"] = "Call 1" }
         values.merge(changes) { $1 }
         var parameters: OAuth.Parameters = [:]
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
@@ -267,6 +272,40 @@ struct BackchannelRoutesTests {
             let shown = phone.person.asked.compactMap(\.transaction)
             #expect(shown.contains(Data("Call 4711: change of address".utf8)))
             #expect(try await centre.poll(request)["access_token"] != nil)
+        }
+    }
+
+    @Test("operations parity 91: without a number that the client shows, a request needs a text")
+    func neither() async throws {
+        try await self.withCallCentre { centre, phone in
+            let refusal = try await centre.refusal(["binding_message": nil])
+            #expect(refusal == "invalid_binding_message")
+            #expect(try await centre.questions(phone).isEmpty)
+            #expect(try await centre.ask().object["number"] == nil)
+        }
+    }
+
+    @Test("operations parity 91: a client that shows numbers gets one, and the person types it on the phone")
+    func number() async throws {
+        try await self.withCallCentre { plain, phone in
+            let centre = try await CallCentre(plain.server, plain.client, matchesNumbers: true)
+            var numbers: [String] = []
+            for name in ["alice", "nobody"] {
+                let answer = try await centre.ask(["login_hint": name])
+                numbers.append(try answer.object.requiredString("number"))
+                #expect(answer.object.members.count == 4)
+            }
+            #expect(numbers.allSatisfy { $0.utf8.count == 6 && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } })
+            let wrong = try await centre.ask().object
+            let right = try wrong.requiredString("number")
+            phone.person.script.numbers = [right == "123456" ? "654321" : "123456"]
+            await #expect(throws: OperationError(.wrongNumber)) { try await centre.answer(phone) }
+            #expect(try await centre.error(try wrong.requiredString("auth_req_id")) == "access_denied")
+            let answer = try await centre.ask().object
+            phone.person.script.numbers = [try answer.requiredString("number")]
+            try await centre.answer(phone)
+            let tokens = try await centre.pollInTime(try answer.requiredString("auth_req_id"))
+            #expect(tokens["access_token"] != nil)
         }
     }
 

@@ -101,6 +101,12 @@ struct OtherDispatcherTests {
                 .post, "/token/dispatch/\(operation)", body, headers: [.authorization: self.party.authorization])
         }
 
+        /// Alice approves, and types the number that the back end shows.
+        func approve(_ payload: OutOfBandPayload, of answer: JSONObject) async throws {
+            self.phone.person.script.numbers = [try answer.requiredString("number")]
+            _ = try await self.phone.authenticate(payload)
+        }
+
         /// Deletes alice's devices: she has no key afterwards.
         func deleteDevices() async throws {
             let directory = self.server.assembly.directory
@@ -177,9 +183,39 @@ struct OtherDispatcherTests {
             let message = try stage.lastMessage()
             #expect(message.target == "phone-1" && message.greeting == "Good morning")
             #expect(message.payload.redeemData.token == (try answer.requiredString("token")))
-            _ = try await stage.phone.authenticate(message.payload)
+            try await stage.approve(message.payload, of: answer)
             #expect(try await stage.status(of: answer) == "succeeded")
             #expect(stage.courier.messages.count == 1)
+        }
+    }
+
+    @Test("Operations parity 91: a sign-in that a device is asked for needs the number, and a code does not")
+    func number() async throws {
+        try await self.withStage { stage in
+            let target: JSONObject = ["dispatchTargetId": .string("phone-1")]
+            let (_, wrong) = try await stage.dispatch("courier", target)
+            let number = try wrong.requiredString("number")
+            #expect(number.utf8.count == 6 && number.utf8.allSatisfy { (0x30...0x39).contains($0) })
+            try await stage.deliver()
+            stage.phone.person.script.numbers = [number == "123456" ? "654321" : "123456"]
+            let payload = try stage.lastMessage().payload
+            await #expect(throws: OperationError(.wrongNumber)) { try await stage.phone.authenticate(payload) }
+            #expect(try await stage.status(of: wrong) == "failed")
+            #expect(try await stage.server.auditEvents(AuditEvent.Kind(rawValue: "wrong-number")).count == 1)
+
+            let (_, right) = try await stage.dispatch("courier", target)
+            try await stage.deliver()
+            try await stage.approve(try stage.lastMessage().payload, of: right)
+            #expect(try await stage.status(of: right) == "succeeded")
+
+            let (_, link) = try await stage.dispatch("spoken-link")
+            #expect(link["number"] == nil)
+            // A transaction's signed result goes to its back end, which has not asked for numbers.
+            let text = Transaction(content: Array("Pay 5 EUR".utf8))
+            let (_, transaction) = try await stage.dispatch(
+                "courier", target,
+                context: ["subject": .string(stage.subject), "transaction": .array([.object(text.json)])])
+            #expect(transaction["dispatchResult"] == .string("dispatched") && transaction["number"] == nil)
         }
     }
 
@@ -199,7 +235,7 @@ struct OtherDispatcherTests {
             }
             let payload = try await stage.phone.client.operations.outOfBandPayloadDecode.json(json).execute()
             #expect(payload.redeemData.token == token)
-            _ = try await stage.phone.authenticate(payload)
+            try await stage.approve(payload, of: answer)
             #expect(try await stage.status(of: answer) == "succeeded")
         }
     }
@@ -291,7 +327,7 @@ struct OtherDispatcherTests {
             #expect(try await stage.deliver() == [.delivered])
             #expect(stage.courier.messages.count == 5)
             #expect(Set(stage.courier.messages.map(\.content)).count == 1, "the same message each time")
-            _ = try await stage.phone.authenticate(try stage.lastMessage().payload)
+            try await stage.approve(try stage.lastMessage().payload, of: answer)
             #expect(try await stage.status(of: answer) == "succeeded")
         }
     }

@@ -110,7 +110,7 @@ extension CountersignError {
             case .undisclosed: .notDisclosed
             case .unreadable, .malformed: .malformedData
             case .notAuthorized, .accountLocked, .tokenUnknown, .tokenSpent, .tokenSpentHere, .tokenExpired, .refused,
-                .unknownKey, .nameTaken, .targetInvalid, .targetUnknown, .dispatcherUnknown:
+                .unknownKey, .nameTaken, .targetInvalid, .targetUnknown, .dispatcherUnknown, .wrongNumber:
                 .unexpected
             case .appRenamed: .appRenamed
             case .clockSkew: .clockSkew

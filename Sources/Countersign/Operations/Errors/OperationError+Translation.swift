@@ -83,6 +83,7 @@ extension OperationError {
         case .unreadable: self = .fido(.protocolError, recovery: .updateApp, error.reason)
         case .malformed: self = .fido(.protocolError, httpStatus: error.httpStatus, error.reason)
         case .refused: self = .fido(.protocolError, serverStatusCode: error.status?.rawValue, error.reason)
+        case .wrongNumber: self.init(.wrongNumber, serverStatusCode: error.status?.rawValue, error.reason)
         case .unknownKey:
             self.init(.userNotRegisteredInServer, serverStatusCode: error.status?.rawValue, error.reason)
         case .unknownAccount, .knownAccount, .noSuchFactor, .factorInvalidated, .sensorLocked:

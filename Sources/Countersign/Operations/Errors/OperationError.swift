@@ -11,7 +11,7 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
             case tokenExpired, tokenAlreadyRedeemed, tokenUnknown, hostNotAllowed, codeCameByLink, tlsPinMismatch
             case malformedPayload, decryptionError
             case accountLocked, sessionUnknown, unknownUsername, appRenamed, missingInteraction, operationReused,
-                invalidRequestHeader, invalidServerURL, storageError, clockSkewTooBig, unknown
+                invalidRequestHeader, invalidServerURL, storageError, clockSkewTooBig, wrongNumber, unknown
             case pinLocked, pinNotEnrolled, passwordLocked, passwordNotEnrolled
             case nameAlreadyExists, dispatchTargetUnknown, dispatcherUnknown
         }
@@ -108,6 +108,9 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         /// The server refused this device's signature for its time, although the SDK signed once more by the server's
         /// time. The keys stay valid. Let the person try again, and ask the person to set the device's clock.
         public static let clockSkewTooBig = Self(base: .clockSkewTooBig)
+        /// The person typed another number than the number that is shown where the person began. The server has ended the
+        /// operation and counted the try. Begin again there, with a new number.
+        public static let wrongNumber = Self(base: .wrongNumber)
         /// The device's storage failed. Counted attempts remain counted. Try again, then report the error.
         public static let storageError = Self(base: .storageError)
         /// Another error. Report the error.

@@ -69,7 +69,7 @@ extension OperationError.Recovery {
             case .notAuthorized: .authenticate
             case .userNotRegisteredInServer: .enrollAgain
             case .userAlreadyRegisteredInAnotherServer: .forgetAccountOfThatName
-            case .tokenExpired, .tokenUnknown, .malformedPayload, .decryptionError: .haveCodeShownAgain
+            case .tokenExpired, .tokenUnknown, .malformedPayload, .decryptionError, .wrongNumber: .haveCodeShownAgain
             case .tokenAlreadyRedeemed, .hostNotAllowed, .codeCameByLink: .warnPerson
             case .tlsPinMismatch: .changeNetwork
             case .accountLocked: .contactService
@@ -167,6 +167,7 @@ extension OperationError: LocalizedError {
         case .invalidRequestHeader: "This app had something to send that no request can carry. Nothing was sent."
         case .invalidServerURL: "This app named a server that is none. Nothing was sent."
         case .storageError: "This device's storage failed."
+        case .wrongNumber: "This is not the number that was shown. Nobody was signed in."
         case .clockSkewTooBig: "This device's clock and the server's clock differ too much."
         case .unknown: FidoErrorCode.unknown.sentence
         }

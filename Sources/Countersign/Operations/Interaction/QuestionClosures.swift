@@ -51,6 +51,12 @@ extension QuestionClosure: TransactionConfirmer where Context == TransactionConf
     }
 }
 
+extension QuestionClosure: NumberMatcher where Context == NumberMatchContext, Value == String, Policy == Void {
+    func matchNumber(context: NumberMatchContext, handler: NumberMatchHandler) async {
+        await self.answer(context, handler.number, handler.cancel)
+    }
+}
+
 // MARK: - Verifiers
 
 extension QuestionClosure: UserVerifier where Policy == Void {}

@@ -9,6 +9,7 @@ public struct Screens: Sendable {
     var authenticatorSelector: (any AuthenticatorSelector)?
     var requesterVerifier: (any RequesterVerifier)?
     var transactionConfirmer: (any TransactionConfirmer)?
+    var numberMatcher: (any NumberMatcher)?
     var pinEnroller: (any PinEnroller)?
     var pinUserVerifier: (any PinUserVerifier)?
     var passwordEnroller: (any PasswordEnroller)?

@@ -61,6 +61,7 @@ package struct EditableColumns: Sendable {
             ("sign_in_methods", [.clientSignInMethodsChanged]),
             ("security_profile", [.clientProfileChanged]), ("requires_signed_requests", [.clientProfileChanged]),
             ("requires_pushed_requests", [.clientProfileChanged]), ("default_max_age", [.clientProfileChanged]),
+            ("matches_numbers", [.clientProfileChanged]),
             ("origins", [.clientProfileChanged]), ("detail_types", [.clientProfileChanged]),
             ("signs_in_directly", [.clientProfileChanged]),
             ("backchannel_logout_uri", [.clientLogoutChanged]),

@@ -15,6 +15,7 @@ extension CeremonyDetail {
         object["policy"] = self.policy.map { .string($0) }
         object["client"] = self.client.map { .string($0) }
         object["change"] = self.change.map { .string($0) }
+        object["number"] = self.number.map { .string($0) }
         return JSON.object(object).serialized
     }
 
@@ -29,6 +30,7 @@ extension CeremonyDetail {
             browserID: try object.string("browserId"), contentType: try object.string("contentType"),
             content: try object.string("content").flatMap { Base64URL.decode($0) },
             deregistration: try object.string("deregistration"), policy: try object.string("policy"),
-            client: try object.string("client"), change: try object.string("change"))
+            client: try object.string("client"), change: try object.string("change"),
+            number: try object.string("number"))
     }
 }

@@ -26,6 +26,8 @@ package enum CeremonyWrite: Sendable {
     case keepOutcome
     /// A change of the account is kept, so that its person can disown it.
     case keepChange(AccountChangeRecord)
+    /// An attempt at a number does not count.
+    case returnNumberAttempt(String)
     /// A client rests for a person from a moment on.
     case rest(account: String, requester: String, at: Timestamp)
     /// A letter is left in the outbox, if fewer than `most` letters wait.
@@ -56,6 +58,7 @@ extension CeremonyChange {
             if let (letter, most) = mail { try carryOut(.letter(letter, most: most)) }
         }
         if let (letter, most) = self.letter { try carryOut(.letter(letter, most: most)) }
+        if let attempt = self.returnedNumberAttempt { try carryOut(.returnNumberAttempt(attempt)) }
         if let rest = self.rest {
             try carryOut(.rest(account: rest.accountID, requester: rest.requester, at: rest.at))
         }
