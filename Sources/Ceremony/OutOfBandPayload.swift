@@ -288,7 +288,9 @@ extension OutOfBandPayload {
 public struct OutOfBandPayloadError: CodedError {
     /// The kind of error, from which the app chooses what to do.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        fileprivate enum Base: String { case malformedPayload, unsupportedVersion, decryptionError, operationReused }
+        fileprivate enum Base: String, CaseIterable {
+            case malformedPayload, unsupportedVersion, decryptionError, operationReused
+        }
         fileprivate let base: Base
         /// The text is not a payload of this product. Say that the code was not recognised and let the person scan
         /// again.
@@ -321,14 +323,7 @@ public struct OutOfBandPayloadError: CodedError {
     }
 }
 
-extension OutOfBandPayloadError: LocalizedError {
-    /// A description in English that an app can show.
-    public var errorDescription: String? {
-        switch self.code.base {
-        case .malformedPayload: "That is not a code of this product."
-        case .unsupportedVersion: "This code is of another version of the product."
-        case .decryptionError: "This code was meant for another device."
-        case .operationReused: "This was done before."
-        }
-    }
+extension OutOfBandPayloadError.Code: CaseIterable {
+    /// All codes of this version.
+    public static var allCases: [Self] { Base.allCases.map(Self.init) }
 }

@@ -188,7 +188,7 @@ actor ScriptedScreens: IdentityScreens {
         #expect(
             await self.screens.shown == [
                 "That was wrong, or something was before. Begin again in 5 seconds.",
-                "That code is not one of ours. Begin again.",
+                "That is not a code of this product. Begin again.",
                 "This phone is yours now.", "This phone is not sound enough: rooted.",
                 "This identity is not valid any more. Leave, and get a new activation.",
                 "The server does not answer. Try again in a while.", "The back end says no.",

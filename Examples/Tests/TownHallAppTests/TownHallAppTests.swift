@@ -124,7 +124,7 @@ import UAFClient
                     "The server's identity does not hold. Somebody may be in between: try again elsewhere, and report it."
                 )
             case 4: (try await stranger.activationCode(pin: "824193"), "This app does not know that server.")
-            default: ("https://town.example/", "That code is not one of ours. Begin again.")
+            default: ("https://town.example/", "That is not a code of this product. Begin again.")
             }
         let before = await self.server.requests.count
         await self.screen.type(pins: "824193")

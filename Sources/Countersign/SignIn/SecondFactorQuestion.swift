@@ -17,7 +17,23 @@ public struct SecondFactorQuestion: Hashable, Sendable {
 }
 
 /// The reason why a code was not accepted. The person types another code.
-public enum SecondFactorError: Hashable, Sendable {
+public enum SecondFactorError: Hashable, Sendable, CaseIterable {
     /// The server does not accept the code: the code is wrong, too old, or was used before.
     case invalidCode
+}
+
+extension SecondFactorError: ExplainedError {
+    /// The event of the error.
+    public var event: ErrorEvent {
+        switch self {
+        case .invalidCode: .wrongSecondFactor
+        }
+    }
+
+    /// The person's next step.
+    public var advice: ErrorAdvice {
+        switch self {
+        case .invalidCode: .typeNextCode
+        }
+    }
 }

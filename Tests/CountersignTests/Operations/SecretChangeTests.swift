@@ -567,7 +567,7 @@ struct PasswordPolicyTests {
         let policy = PasswordPolicyWithCallbacks(forEnrollment: { _, _ in }, forPasswordChange: { _, _ in })
         let judged = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            await #expect(throws: PasswordValidationError("This password was not judged.")) {
+            await #expect(throws: PasswordValidationError(.passwordNotJudged)) {
                 try await policy.validatePasswordForPasswordChange("harbour bridge 4")
             }
         }

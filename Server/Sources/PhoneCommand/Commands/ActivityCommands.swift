@@ -35,7 +35,7 @@ struct ActivityCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let report = Report(isJSON: self.phone.json)
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
         try await report.running {
             let device = try PhoneDevice(self.phone)
             let (client, provider) = try await OwnPerson(
@@ -167,7 +167,7 @@ struct NoticesCommand: AsyncParsableCommand {
     @OptionGroup var phone: PhoneOptions
 
     func run() async throws {
-        let report = Report(isJSON: self.phone.json)
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
         try await report.running {
             let person = OwnPerson(username: self.username, answers: self.answers, phone: self.phone)
             let notices = try await person.asking(on: try PhoneDevice(self.phone), report) { client, provider in
@@ -212,7 +212,7 @@ struct RevokeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let report = Report(isJSON: self.phone.json)
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
         try await report.running {
             let device = try PhoneDevice(self.phone)
             let account = self.answers.account ?? ""

@@ -26,7 +26,7 @@ struct AuthenticateCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let report = Report(isJSON: self.phone.json)
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
         try await report.running {
             guard let username = self.username else {
                 if !report.terminal.isInteractive, !self.answers.isDecided {

@@ -22,7 +22,7 @@ struct DeregisterCommand: AsyncParsableCommand {
     @OptionGroup var phone: PhoneOptions
 
     func run() async throws {
-        let report = Report(isJSON: self.phone.json)
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
         try await report.running {
             let device = try PhoneDevice(self.phone)
             let registered = try await device.client(nil).localData.authenticators.filter {
@@ -65,7 +65,7 @@ struct ForgetCommand: AsyncParsableCommand {
     @OptionGroup var phone: PhoneOptions
 
     func run() async throws {
-        let report = Report(isJSON: self.phone.json)
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
         try await report.running {
             let data = try await PhoneDevice(self.phone).client(nil).localData
             guard let account = await data.accounts.first(where: { $0.username == self.username }) else {

@@ -14,7 +14,7 @@ struct IdentitiesCommand: AsyncParsableCommand {
     @OptionGroup var phone: PhoneOptions
 
     func run() async throws {
-        let report = Report(isJSON: self.phone.json)
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
         try await report.running {
             let sdk = try await IdentityPhone(self.phone, report).sdkForAll()
             let identities = try sdk?.personalizer.personalizedIdentities ?? []
@@ -56,7 +56,7 @@ struct TrustCommand: AsyncParsableCommand {
     @OptionGroup var phone: PhoneOptions
 
     func run() async throws {
-        let report = Report(isJSON: self.phone.json)
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
         try await report.running {
             guard let address = ServerAddress(self.server) else {
                 throw Refusal.usage("`trust` takes an address such as https://sign-in.example.com.")
@@ -97,7 +97,7 @@ struct FactorCommand: AsyncParsableCommand {
         @OptionGroup var phone: PhoneOptions
 
         func run() async throws {
-            let report = Report(isJSON: self.phone.json)
+            let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
             try await report.running {
                 try await OwnIdentity(self.phone, self.answers, report).addFactor()
             }
@@ -134,7 +134,7 @@ struct ActivationCommand: AsyncParsableCommand {
         @OptionGroup var phone: PhoneOptions
 
         func run() async throws {
-            let report = Report(isJSON: self.phone.json)
+            let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
             try await report.running {
                 let code = try await OwnIdentity(self.phone, self.answers, report)
                     .newActivation(name: self.name, isMailed: self.mail)
@@ -179,7 +179,7 @@ struct AccountCommand: AsyncParsableCommand {
         @OptionGroup var phone: PhoneOptions
 
         func run() async throws {
-            let report = Report(isJSON: self.phone.json)
+            let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
             try await report.running {
                 try await OwnIdentity(self.phone, self.answers, report).deleteAccount(isAgreed: self.answers.approve)
             }
@@ -199,7 +199,7 @@ struct DepersonalizeCommand: AsyncParsableCommand {
     @OptionGroup var phone: PhoneOptions
 
     func run() async throws {
-        let report = Report(isJSON: self.phone.json)
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
         try await report.running {
             let (sdk, identity) = try await IdentityPhone(self.phone, report).identity()
             if !self.approve {
@@ -242,7 +242,7 @@ struct IntegrityCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let report = Report(isJSON: self.phone.json)
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
         try await report.running {
             let integrity = SimulatedIntegrity(home: try PhoneDevice(self.phone).home)
             if self.rooted || self.hooked || self.sound {

@@ -36,7 +36,7 @@ struct InboxCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let report = Report(isJSON: self.phone.json)
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
         try await report.running { try await self.run(on: try PhoneDevice(self.phone), report) }
     }
 

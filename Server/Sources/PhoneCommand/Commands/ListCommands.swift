@@ -13,7 +13,7 @@ struct AccountsCommand: AsyncParsableCommand {
     @OptionGroup var phone: PhoneOptions
 
     func run() async throws {
-        let report = Report(isJSON: self.phone.json)
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
         try await report.running {
             let device = try PhoneDevice(self.phone)
             let data = try await device.client(nil).localData
@@ -78,7 +78,7 @@ struct AuthenticatorsCommand: AsyncParsableCommand {
     @OptionGroup var phone: PhoneOptions
 
     func run() async throws {
-        let report = Report(isJSON: self.phone.json)
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
         try await report.running {
             let device = try PhoneDevice(self.phone)
             let client = try await device.client(nil)

@@ -97,7 +97,7 @@ struct OutOfBandRun {
     private var isEnrolment: Bool { self.deviceName != nil }
 
     func run() async throws {
-        let report = Report(isJSON: self.phone.json)
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
         try await report.running {
             if self.code == "-" && (self.answers.takesStandardInput || self.identity?.valueStdin ?? false) {
                 throw Refusal.usage("The code and a secret cannot both come on the standard input.")

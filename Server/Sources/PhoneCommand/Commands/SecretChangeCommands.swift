@@ -36,7 +36,7 @@ struct PinCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let report = Report(isJSON: self.phone.json)
+            let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
             try await report.running {
                 guard let username = self.username else {
                     return try await OwnIdentity(self.phone, self.answers, report).changePin()
@@ -76,7 +76,7 @@ struct PasswordCommand: AsyncParsableCommand {
         @OptionGroup var phone: PhoneOptions
 
         func run() async throws {
-            let report = Report(isJSON: self.phone.json)
+            let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
             try await report.running {
                 let script = ScriptedAnswers(secret: self.passwordStdin ? .password : nil)
                 try await OwnSecret(username: self.username, script: script, report: report).change(

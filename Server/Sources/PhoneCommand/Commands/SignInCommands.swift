@@ -57,7 +57,7 @@ struct SignInCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let report = Report(isJSON: self.phone.json)
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
         try await report.running {
             let setup = try await self.setup(report)
             let app = try await SignInDevice(setup, self.phone, report: report, show: Self.show(report)).start()
@@ -211,7 +211,7 @@ struct SessionCommand: AsyncParsableCommand {
     @OptionGroup var phone: PhoneOptions
 
     func run() async throws {
-        let report = Report(isJSON: self.phone.json)
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
         try await report.running {
             let app = try await KnownApp(phone: self.phone, report: report).start()
             let (kept, wanted) = (try app.kept, try app.wantsBiometrics)
@@ -253,7 +253,7 @@ struct WebViewCommand: AsyncParsableCommand {
     @OptionGroup var phone: PhoneOptions
 
     func run() async throws {
-        let report = Report(isJSON: self.phone.json)
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
         try await report.running {
             guard let page = URL(string: self.url), page.host() != nil else {
                 throw Refusal.usage("That is not the address of a page.")
@@ -289,7 +289,7 @@ struct SignOutCommand: AsyncParsableCommand {
     @OptionGroup var phone: PhoneOptions
 
     func run() async throws {
-        let report = Report(isJSON: self.phone.json)
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
         try await report.running {
             let app = try await KnownApp(phone: self.phone, report: report).start()
             if [.session, .guardedSession].contains(try app.kept) {

@@ -28,7 +28,7 @@ struct SensorCommand: AsyncParsableCommand {
     @OptionGroup var phone: PhoneOptions
 
     func run() async throws {
-        let report = Report(isJSON: self.phone.json)
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
         try await report.running {
             let device = try PhoneDevice(self.phone)
             if let fingerprint { try device.fingerprintSensor.set(fingerprint) }
@@ -70,7 +70,7 @@ struct ClockCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let report = Report(isJSON: self.phone.json)
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
         try await report.running {
             let device = try PhoneDevice(self.phone)
             if let skew = self.skew { try SimulatedClock.set(skew: skew, home: device.home) }
@@ -93,7 +93,7 @@ struct WipeCommand: AsyncParsableCommand {
     @OptionGroup var phone: PhoneOptions
 
     func run() async throws {
-        let report = Report(isJSON: self.phone.json)
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
         try await report.running {
             if !self.approve {
                 guard report.terminal.isInteractive else { throw Refusal.usage("Without a terminal, say --approve.") }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Countersign
 import Foundation
 import _Primitives
 
@@ -24,10 +25,33 @@ struct PhoneOptions: ParsableArguments {
     @Option(help: "The server's address, for a typed code or where the phone knows several.")
     var server: String?
 
+    @Option(help: "The language of errors: en, de, fr or es. Without it: LC_ALL, LC_MESSAGES or LANG.")
+    var language: String?
+
     @Option(help: "A file to record this phone's steps in, for `countersign trace draw`.")
     var trace: String?
 
     var homePath: String { (self.home as NSString).expandingTildeInPath }
+
+    func validate() throws {
+        guard let language else { return }
+        guard MessageCatalogue.standard.languages.contains(where: { $0.tag.hasSameBytes(as: language) }) else {
+            let tags = MessageCatalogue.standard.languages.map(\.tag).joined(separator: ", ")
+            throw ValidationError("--language takes one of \(tags).")
+        }
+    }
+
+    /// The language in which the phone tells of errors.
+    var messageLanguage: any MessageLanguage { self.messageLanguage(in: ProcessInfo.processInfo.environment) }
+
+    /// Returns the language in which the phone tells of errors: the language of the option, or else of the environment
+    /// (POSIX.1-2024, Base Definitions, section 8.2: `LC_ALL`, then `LC_MESSAGES`, then `LANG`).
+    func messageLanguage(in environment: [String: String]) -> any MessageLanguage {
+        let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].compactMap { environment[$0] }.first { !$0.isEmpty }
+        // A locale is `de_CH.UTF-8@euro`: a language, a territory, a code set and a modifier.
+        let tag = locale?.prefix { $0 != "." && $0 != "@" }.map { $0 == "_" ? "-" : String($0) }.joined()
+        return MessageCatalogue.standard.language(for: [self.language ?? tag].compactMap(\.self))
+    }
 
     /// Returns the given address.
     func serverAddress() throws -> ServerAddress? {

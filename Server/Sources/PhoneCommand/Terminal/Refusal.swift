@@ -62,6 +62,19 @@ struct Refusal: Error, Equatable {
     }
     static func failed(_ reason: String, _ sentence: String) -> Self { Self(.refused, .failed, reason, sentence) }
 
+    /// Turns an error into this program's error, with a sentence in a language.
+    ///
+    /// In English the sentence is the program's own, with the commands that help. In another language the sentence of an
+    /// error of the SDK is the message of the SDK's catalogue.
+    init(_ error: any Error, in language: any MessageLanguage) {
+        let english = Refusal(error)
+        guard !language.tag.hasSameBytes(as: EnglishMessages().tag), let error = error as? any ExplainedError else {
+            self = english
+            return
+        }
+        self.init(english.status, english.outcome, english.reason, error.message(in: language).text)
+    }
+
     /// Turns the errors of the layers below into this program's errors. This is the only such place.
     init(_ error: any Error) {
         switch error {

@@ -1,4 +1,5 @@
 import Ceremony
+import Countersign
 import Foundation
 import _Primitives
 
@@ -6,13 +7,16 @@ import _Primitives
 struct Report: Sendable {
     let isJSON: Bool
     let terminal: PhoneTerminal
+    /// The language of errors of the SDK.
+    private let language: any MessageLanguage
     /// The stream for lines of JSON.
     private let lines: FileHandle
 
     /// Makes the output of a command. With `isAnswerAlone`, the standard output carries only the bytes of
     /// ``answer(_:)``: all other output, failures too, goes to the standard error stream.
-    init(isJSON: Bool, isAnswerAlone: Bool = false) {
+    init(isJSON: Bool, isAnswerAlone: Bool = false, language: any MessageLanguage = EnglishMessages()) {
         self.isJSON = isJSON
+        self.language = language
         self.terminal = PhoneTerminal(machineReadable: isJSON || isAnswerAlone)
         self.lines = isAnswerAlone ? .standardError : .standardOutput
     }
@@ -20,6 +24,7 @@ struct Report: Sendable {
     /// Makes the output of a command in lines of JSON, to a file.
     init(writingLinesTo lines: FileHandle) {
         self.isJSON = true
+        self.language = EnglishMessages()
         self.terminal = PhoneTerminal(machineReadable: true)
         self.lines = lines
     }
@@ -40,7 +45,7 @@ struct Report: Sendable {
         do {
             try await body()
         } catch {
-            let refusal = Refusal(error)
+            let refusal = Refusal(error, in: self.language)
             let members: JSONObject = [
                 "event": .string("finished"), "outcome": .outcome(refusal.outcome), "reason": .string(refusal.reason),
                 "message": .string(refusal.sentence),

@@ -46,12 +46,33 @@ public class CountersignError: Error, @unchecked Sendable, CustomStringConvertib
     }
 }
 
-extension CountersignError: LocalizedError {
-    /// A description of the error in English, fit to be shown.
-    public var errorDescription: String? {
-        guard let formerFacetID else { return self.errorCode.explanation }
-        return "This app was called \(formerFacetID) when it was enrolled. Nothing is lost."
+extension CountersignError: ExplainedError {
+    /// The event of the error, with the length of a lockout and the former name of the app.
+    public var event: ErrorEvent {
+        if let formerFacetID { return .appRenamed(former: formerFacetID) }
+        guard let lockout = (self as? CountersignLockoutError)?.information else { return self.errorCode.event }
+        return lockout.isPermanent ? .lockedOutForGood : .lockedOut(seconds: lockout.duration.wholeSeconds)
     }
+
+    /// The person's next step, with the time to wait.
+    public var advice: ErrorAdvice {
+        if let retryAfter { return .waitAndTryAgain(seconds: retryAfter.wholeSeconds) }
+        let isOver = (self as? CountersignLockoutError)?.information.isPermanent ?? false
+        return isOver ? .personalizeAnew : self.errorCode.advice
+    }
+}
+
+extension Duration {
+    /// The duration in whole seconds, rounded up.
+    fileprivate var wholeSeconds: Int { Int(clamping: self.secondsRoundedUp) }
+}
+
+extension CountersignError: LocalizedError {
+    /// The event in English, fit to be shown.
+    public var errorDescription: String? { EnglishMessages().words(self.event).text }
+
+    /// The person's next step in English, fit to be shown.
+    public var recoverySuggestion: String? { EnglishMessages().words(self.advice).text }
 }
 
 /// The error of an HTTP answer that cannot be used, from the server or from a system on the way to the server; with the

@@ -1,7 +1,7 @@
 /// The kind of a ``CountersignError``, with advice for the app. The set is open: an app that switches over the codes
 /// needs a default.
 public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible {
-    fileprivate enum Base: String {
+    fileprivate enum Base: String, CaseIterable {
         case notInitialized, alreadyInitialized, invalidConfiguration, connectionError, timeout, tlsError
         case tlsPinMismatch, serverSignatureInvalid, unknownManager, protocolVersionUnsupported, malformedData
         case notPersonalized, alreadyPersonalized, activationUnknown, activationDisabled, activationDataExpired
@@ -201,56 +201,109 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     public static let securityInsufficient = Self(base: .securityInsufficient)
 }
 
-extension CountersignErrorCode {
-    /// An explanation of the error in English, fit to be shown.
-    var explanation: String {
+extension CountersignErrorCode: CaseIterable {
+    /// All codes of this version.
+    public static var allCases: [Self] { Base.allCases.map(Self.init) }
+}
+
+extension CountersignErrorCode: ExplainedError {
+    /// The event of the error. The event of a ``CountersignError`` can say more.
+    public var event: ErrorEvent {
         switch self.base {
-        case .notInitialized, .alreadyInitialized, .invalidConfiguration, .wrongProcess, .notDisclosed,
-            .factorNotRequested:
-            "This app has made a mistake."
-        case .connectionError, .timeout: "The server does not answer."
-        case .tlsError, .serverSignatureInvalid: "The server's identity does not hold."
-        case .tlsPinMismatch: "The server could not prove that it is the right one. Nothing was sent."
-        case .unknownManager: "This app does not know that server."
-        case .protocolVersionUnsupported, .storageNewer: "This app is too old."
-        case .untrustedFacetID: "The server does not take this app."
-        case .malformedData: "That code is not one of ours."
-        case .notPersonalized: "This app has no identity of that server."
-        case .alreadyPersonalized: "This app has an identity of that server already."
-        case .activationUnknown, .activationDisabled: "This identity is not valid any more."
-        case .activationDataExpired: "The activation code has expired."
-        case .activationDataConsumed: "The activation code was used before."
-        case .codeCameByLink: "This code is for scanning. If somebody sent it to you, tell nobody anything."
-        case .sessionExpired, .grantExpired: "The time is over."
-        case .sessionConsumed, .sessionAborted, .sessionSuperseded: "The process has ended."
-        case .roleNotSelected: "No role was chosen."
-        case .attributesIncomplete: "Something that the service needs is missing."
-        case .correctionLimitExceeded: "The data were wrong too often."
-        case .answersOutdated: "What was confirmed is not there any more."
-        case .consentRequired: "Something has to be agreed to first, in a browser."
-        case .noRole, .serviceInactive, .membershipRequired, .invitationRequired, .originRefused:
-            "The service is not for this identity."
-        case .factorMissing, .pinMissing: "A factor is missing."
-        case .factorNotEnrolled: "This identity has no such factor here."
-        case .factorAlreadyEnrolled: "This identity has such a factor already."
-        case .factorNotSupported: "This app has no such factor."
-        case .biometricInvalidated: "The enrolled fingers or faces have changed."
-        case .biometricCancelled: "The finger or the face was not recognised."
-        case .biometricUnavailable: "No finger and no face is enrolled on this device."
-        case .biometricLockedOut: "The sensor is locked."
-        case .keyRemovedBySystem: "The keys of this identity are gone."
-        case .appRenamed: "This app has another name than when it was enrolled. Nothing is lost."
-        case .deviceLockNotSet: "This device has no passcode."
-        case .pinAlreadyAsked: "Another PIN was typed before."
-        case .pinRefused: "That PIN is not taken."
-        case .mergeConflict: "The accounts cannot be merged any more."
-        case .clockSkew: "This device's clock is wrong."
-        case .securityInsufficient: "This device is not sound enough."
-        case .lockedOut: "There were too many failed attempts."
-        case .tooManyRequests: "There were too many requests."
-        case .storageUnavailable, .storageCorrupt: "This device's storage failed."
-        case .cancelled: "That was cancelled."
-        case .unexpected: "Something went wrong."
+        case .notInitialized, .alreadyInitialized, .factorNotRequested: .appFaulty
+        case .invalidConfiguration: .appMistaken
+        case .connectionError, .timeout: .serverSilent
+        case .tlsError, .serverSignatureInvalid: .serverNotProven
+        case .tlsPinMismatch: .serverKeyNotPinned
+        case .unknownManager: .serverUnknown
+        case .protocolVersionUnsupported, .storageNewer: .appTooOld
+        case .untrustedFacetID: .appNotTrusted
+        case .malformedData: .notACode
+        case .notPersonalized: .notPersonalized
+        case .alreadyPersonalized: .alreadyPersonalized
+        case .activationUnknown, .activationDisabled: .identityNotValid
+        case .activationDataExpired: .activationCodeExpired
+        case .activationDataConsumed: .activationCodeUsed
+        case .codeCameByLink: .codeInLink
+        case .wrongProcess: .codeOfOtherKind
+        case .sessionExpired, .grantExpired: .timeOver
+        case .sessionConsumed, .sessionAborted: .processEnded
+        case .sessionSuperseded: .processReplaced
+        case .roleNotSelected: .noRoleChosen
+        case .attributesIncomplete: .dataMissing
+        case .correctionLimitExceeded: .dataWrongTooOften
+        case .answersOutdated: .dataChanged
+        case .consentRequired: .consentNeeded
+        case .notDisclosed: .notAsked
+        case .noRole: .noRole
+        case .serviceInactive: .serviceInactive
+        case .membershipRequired: .membersOnly
+        case .invitationRequired: .invitedOnly
+        case .originRefused: .foreignPage
+        case .factorMissing, .pinMissing: .factorMissing
+        case .factorNotEnrolled: .factorNotEnrolled
+        case .factorAlreadyEnrolled: .factorEnrolled
+        case .factorNotSupported: .factorNotSupported
+        case .biometricInvalidated: .biometricsChanged
+        case .biometricCancelled: .biometricsNotMatched
+        case .biometricUnavailable: .sensorSilent
+        case .biometricLockedOut: .sensorLocked
+        case .keyRemovedBySystem: .identityKeysGone
+        case .appRenamed: .appRenamed(former: nil)
+        case .deviceLockNotSet: .noDevicePasscode
+        case .pinAlreadyAsked: .otherPinEvaluated
+        case .pinRefused: .pinRefused
+        case .mergeConflict: .accountsNotMergeable
+        case .clockSkew: .clocksDiffer
+        case .securityInsufficient: .deviceNotSecure
+        case .lockedOut: .lockedOutForNow
+        case .tooManyRequests: .tooManyRequests
+        case .storageUnavailable: .storageFailed
+        case .storageCorrupt: .storageUnreadable
+        case .cancelled: .cancelled
+        case .unexpected: .unforeseen
+        }
+    }
+
+    /// The person's next step. The step of a ``CountersignError`` can say more.
+    public var advice: ErrorAdvice {
+        switch self.base {
+        case .notInitialized, .alreadyInitialized, .invalidConfiguration, .factorNotRequested, .notDisclosed,
+            .tlsError, .serverSignatureInvalid, .untrustedFacetID, .appRenamed, .unexpected:
+            .tellMakers
+        case .connectionError, .timeout, .storageUnavailable, .biometricCancelled: .tryAgain
+        case .tlsPinMismatch: .changeNetwork
+        case .unknownManager, .noRole, .serviceInactive, .securityInsufficient: .askService
+        case .protocolVersionUnsupported, .storageNewer: .updateApp
+        case .malformedData: .haveCodeShownAgain
+        case .notPersonalized, .storageCorrupt: .personalize
+        case .alreadyPersonalized: .removeIdentityFirst
+        case .activationUnknown, .activationDisabled, .keyRemovedBySystem: .personalizeAnew
+        case .activationDataExpired, .activationDataConsumed: .askForNewActivationCode
+        case .codeCameByLink: .beCareful
+        case .wrongProcess, .sessionExpired, .grantExpired, .sessionConsumed, .sessionAborted, .sessionSuperseded,
+            .correctionLimitExceeded:
+            .beginAgain
+        case .roleNotSelected: .chooseRole
+        case .attributesIncomplete: .completeData
+        case .answersOutdated: .chooseDataAgain
+        case .consentRequired: .agreeInBrowser
+        case .membershipRequired: .askForMembership
+        case .invitationRequired: .askForInvitation
+        case .originRefused: .closePage
+        case .factorMissing, .pinMissing: .giveFactors
+        case .factorNotEnrolled: .addFactor
+        case .factorNotSupported: .useAnotherFactor
+        case .biometricInvalidated: .replaceFactor
+        case .biometricUnavailable: .setUpDevice
+        case .biometricLockedOut: .unlockDevice
+        case .deviceLockNotSet: .setDevicePasscode
+        case .pinAlreadyAsked: .beginAgainWithRightPin
+        case .pinRefused: .chooseAnotherPin
+        case .mergeConflict: .askInviter
+        case .clockSkew: .setClock
+        case .lockedOut, .tooManyRequests: .waitAWhile
+        case .factorAlreadyEnrolled, .cancelled: .nothing
         }
     }
 }

@@ -121,7 +121,7 @@ public struct LocalData: Sendable {
 public struct DeleteAuthenticatorError: CodedError {
     /// The kind of the error, which determines the app's remedy.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        fileprivate enum Base: String { case invalidAaid, unknownUsername, storageError }
+        fileprivate enum Base: String, CaseIterable { case invalidAaid, unknownUsername, storageError }
         fileprivate let base: Base
         /// The account is not registered with the authenticator. Refresh the list in the app.
         public static let invalidAaid = Self(base: .invalidAaid)
@@ -147,16 +147,29 @@ public struct DeleteAuthenticatorError: CodedError {
     }
 }
 
-extension DeleteAuthenticatorError: LocalizedError {
-    /// A description of the error in English, fit to be shown.
-    public var errorDescription: String? {
+extension DeleteAuthenticatorError.Code: CaseIterable {
+    /// All codes of this version.
+    public static var allCases: [Self] { Base.allCases.map(Self.init) }
+}
+
+extension DeleteAuthenticatorError: ExplainedError {
+    /// The event of the error.
+    public var event: ErrorEvent {
         switch self.code.base {
-        case .invalidAaid: "The account has no such authenticator on this device."
-        case .unknownUsername: "This device has no account of that name."
-        case .storageError: "This device's storage failed."
+        case .invalidAaid: .noSuchAuthenticator
+        case .unknownUsername: .accountMissing
+        case .storageError: .storageFailed
         }
     }
 
-    /// A suggestion for the person in English, fit to be shown.
-    public var recoverySuggestion: String? { self.recovery.suggestion }
+    /// The person's next step.
+    public var advice: ErrorAdvice { self.recovery.advice }
+}
+
+extension DeleteAuthenticatorError: LocalizedError {
+    /// The event in English, fit to be shown. No part of the text comes from the server.
+    public var errorDescription: String? { EnglishMessages().words(self.event).text }
+
+    /// The person's next step in English, fit to be shown.
+    public var recoverySuggestion: String? { EnglishMessages().words(self.advice).text }
 }

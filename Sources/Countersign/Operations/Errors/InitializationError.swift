@@ -11,7 +11,7 @@ public import _Primitives
 public struct InitializationError: CodedError {
     /// The kind of the error, which determines the app's remedy.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        fileprivate enum Base: String {
+        fileprivate enum Base: String, CaseIterable {
             case invalidConfiguration, storageInUse, storageCorrupt, storageNewer, storageUnavailable, operationReused
             case noDeviceLock, deviceProtection
         }
@@ -72,21 +72,34 @@ public struct InitializationError: CodedError {
     }
 }
 
-extension InitializationError: LocalizedError {
-    /// A description of the error in English, fit to be shown.
-    public var errorDescription: String? {
+extension InitializationError.Code: CaseIterable {
+    /// All codes of this version.
+    public static var allCases: [Self] { Base.allCases.map(Self.init) }
+}
+
+extension InitializationError: ExplainedError {
+    /// The event of the error.
+    public var event: ErrorEvent {
         switch self.code.base {
-        case .invalidConfiguration: "This app is not configured rightly."
-        case .storageInUse: "Another program uses this device's keys."
-        case .storageCorrupt: "What is stored on this device cannot be opened."
-        case .storageNewer: "A later version of this app has written what is stored on this device."
-        case .storageUnavailable: "This device's storage failed."
-        case .operationReused: "This was done before."
-        case .noDeviceLock: "This device has no passcode."
-        case .deviceProtection: "This device's own protection was removed."
+        case .invalidConfiguration: .appMistaken
+        case .storageInUse: .keysInUse
+        case .storageCorrupt: .storageUnreadable
+        case .storageNewer: .storageNewer
+        case .storageUnavailable: .storageFailed
+        case .operationReused: .doneBefore
+        case .noDeviceLock: .noDevicePasscode
+        case .deviceProtection: .protectionRemoved
         }
     }
 
-    /// A suggestion for the person in English, fit to be shown.
-    public var recoverySuggestion: String? { self.recovery.suggestion }
+    /// The person's next step.
+    public var advice: ErrorAdvice { self.code == .noDeviceLock ? .setDevicePasscode : self.recovery.advice }
+}
+
+extension InitializationError: LocalizedError {
+    /// The event in English, fit to be shown. No part of the text comes from the server.
+    public var errorDescription: String? { EnglishMessages().words(self.event).text }
+
+    /// The person's next step in English, fit to be shown.
+    public var recoverySuggestion: String? { EnglishMessages().words(self.advice).text }
 }

@@ -6,7 +6,7 @@
 public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of the error. A struct, because a later version may have more kinds.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        enum Base: String {
+        enum Base: String, CaseIterable {
             case fidoError, networkError, notAuthorized, userNotRegisteredInServer, userAlreadyRegisteredInAnotherServer
             case tokenExpired, tokenAlreadyRedeemed, tokenUnknown, hostNotAllowed, codeCameByLink, tlsPinMismatch
             case malformedPayload, decryptionError

@@ -1,11 +1,5 @@
 public import Ceremony
 
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
-
 extension OperationError {
     /// The app's remedy for an error. A single `switch` over all cases is a complete error handling.
     ///
@@ -101,80 +95,6 @@ extension OperationError.Recovery {
             default: .report
             }
     }
-
-    /// The suggestion for the person, in a sentence.
-    var suggestion: String {
-        switch self {
-        case .nothing: "There is nothing to do."
-        case .tryAgain: "Try again."
-        case .checkOutcome: "It may be done. Look where you started before you do it again."
-        case .haveCodeShownAgain: "Have a new code shown where you started."
-        case .warnPerson:
-            "Somebody may be trying to sign in as you. Only scan codes from pages that you have opened yourself."
-        case .changeNetwork: "Use another network. If that does not help, update this app."
-        case .authenticate: "Confirm first that it is you."
-        case .chooseAnotherAuthenticator: "Choose another way to confirm that it is you."
-        case .enrollAgain: "Enrol this device again."
-        case .replaceLockedKey:
-            "Ask for a new link and enrol again with it: the new key takes the place of the locked one. "
-                + "Your other accounts are not touched."
-        case .unlockDevice: "Lock this device, unlock it, and try again."
-        case .enrollWithOperatingSystem: "Set up a finger, a face or a passcode in this device's settings first."
-        case .forgetAccountOfThatName:
-            "Remove the account of this name that is at the other server, if you do not need it any more."
-        case .makeRoom: "Remove an account in this app that you do not use any more."
-        case .chooseAnotherName: "Choose another name for this device."
-        case .contactService: "Ask the service that you wanted to use."
-        case .updateApp: "Update this app."
-        case .correctApp, .report: "Tell the makers of this app."
-        }
-    }
-}
-
-extension OperationError: LocalizedError {
-    /// A description of the error in English, fit to be shown. No part of the text comes from the server.
-    public var errorDescription: String? {
-        switch self.code.base {
-        case .fidoError: self.fidoErrorCode?.sentence ?? FidoErrorCode.unknown.sentence
-        case .networkError: "The server does not answer."
-        case .notAuthorized: "The server wants to know first who you are."
-        case .userNotRegisteredInServer: "The server does not know this device any more."
-        case .userAlreadyRegisteredInAnotherServer: "This device has an account of that name at another server."
-        case .tokenExpired: "The code has expired."
-        case .tokenAlreadyRedeemed:
-            self.recovery == .haveCodeShownAgain
-                ? "You have used this code in this app before." : "The code was used before, perhaps by somebody else."
-        case .tokenUnknown: "The server does not know this code."
-        case .tlsPinMismatch: "The server could not prove that it is the right one. Nothing was sent."
-        case .hostNotAllowed: "The code points to a server that this app does not trust."
-        case .codeCameByLink: "This code is for scanning, and came in a link. Nobody was signed in."
-        case .malformedPayload: "That is not a link of this product."
-        case .decryptionError: "This link was meant for another device."
-        case .accountLocked: "The account is locked."
-        case .sessionUnknown: "There is no such session or grant, or it has ended."
-        case .unknownUsername: "This device has no account of that name."
-        case .pinLocked: "Too many wrong PINs: the PIN is locked."
-        case .pinNotEnrolled: "The account has no PIN on this device."
-        case .passwordLocked: "Too many wrong passwords: the password is locked."
-        case .passwordNotEnrolled: "The account has no password on this device."
-        case .nameAlreadyExists: "Another device of yours has this name."
-        case .dispatchTargetUnknown: "The server does not send messages to this device."
-        case .dispatcherUnknown: "The server does not use this device's push service."
-        case .appRenamed:
-            "This app was called \(self.formerFacetID ?? "something else") when it was enrolled. Nothing is lost."
-        case .missingInteraction: "This app did not ask what it had to ask. Nothing was signed."
-        case .operationReused: "This was done before."
-        case .invalidRequestHeader: "This app had something to send that no request can carry. Nothing was sent."
-        case .invalidServerURL: "This app named a server that is none. Nothing was sent."
-        case .storageError: "This device's storage failed."
-        case .wrongNumber: "This is not the number that was shown. Nobody was signed in."
-        case .clockSkewTooBig: "This device's clock and the server's clock differ too much."
-        case .unknown: FidoErrorCode.unknown.sentence
-        }
-    }
-
-    /// A suggestion for the person in English, fit to be shown.
-    public var recoverySuggestion: String? { self.recovery.suggestion }
 }
 
 extension OutOfBandPayloadError {
@@ -186,28 +106,6 @@ extension OutOfBandPayloadError {
         case .decryptionError: .enrollAgain
         case .operationReused: .correctApp
         default: .report
-        }
-    }
-}
-
-extension FidoErrorCode {
-    fileprivate var sentence: String {
-        switch self {
-        case .insecureTransport: "The server's address is not secure. Nothing was sent."
-        case .userCanceled: "You said no."
-        case .unsupportedVersion: "The server speaks another version of the protocol."
-        case .noSuitableAuthenticator: "Nothing on this device can answer that."
-        case .protocolError: "The server refused, or its answer makes no sense."
-        case .untrustedFacetID: "The server does not trust this app."
-        case .keyDisappearedPermanently:
-            "The key is gone, because the enrolled fingers, faces or passcode have changed."
-        case .authenticatorAccessDenied: "The authenticator refused."
-        case .invalidTransactionContent: "What is to be confirmed cannot be shown safely. Nothing was signed."
-        case .userNotResponsive: "Nobody answered in time."
-        case .insufficientAuthenticatorResources: "There is no room for another key."
-        case .userLockout: "Too many wrong tries."
-        case .userNotEnrolled: "No finger, face or passcode is set up on this device."
-        default: "Something went wrong."
         }
     }
 }

@@ -31,14 +31,20 @@ public protocol PasswordPolicy: Sendable {
 
 /// A policy's reason for refusing a password, for the app to show. The reason never contains the password.
 public struct PasswordValidationError: Error, Hashable, Sendable {
-    /// The advice for the person, in the person's language.
-    public let message: String
+    /// The reason: a text of the policy in the person's language, or an event for which each language has a sentence.
+    public let event: ErrorEvent
+    /// The reason as a text: the text of the policy, or the sentence of the event in English.
+    public var message: String { EnglishMessages().words(self.event).text }
 
-    /// Creates a refusal with the advice.
-    public init(_ message: String) { self.message = message }
+    /// Creates a refusal with a text of the policy.
+    public init(_ message: String) { self.event = .supplied(message) }
+
+    /// Creates a refusal with an event. The screen shows the event in the person's language
+    /// (``ExplainedError/message(in:)``).
+    public init(_ event: ErrorEvent) { self.event = event }
 
     /// The refusal of a password without a bound, which no policy sees.
-    static let unbounded = Self("This password is too long, or has too many marks on a letter.")
+    static let unbounded = Self(.passwordUnbounded)
 }
 
 /// A policy that accepts every password within a minimum and a maximum length.
@@ -58,7 +64,7 @@ public struct PasswordLengthPolicy: PasswordPolicy, Hashable {
     /// Checks the number of characters.
     public func validatePasswordForEnrollment(_ password: String) async throws(PasswordValidationError) {
         guard password.unicodeScalars.count <= self.maxLength, password.count >= max(1, self.minLength) else {
-            throw PasswordValidationError("A password has \(self.minLength) to \(self.maxLength) characters.")
+            throw PasswordValidationError(.passwordLength(minimum: self.minLength, maximum: self.maxLength))
         }
     }
 
@@ -105,7 +111,7 @@ public struct PasswordPolicyWithCallbacks: PasswordPolicy {
             refusal = try await answer.value
         } catch {
             // The task was cancelled. A password without a judgement is not accepted.
-            throw PasswordValidationError("This password was not judged.")
+            throw PasswordValidationError(.passwordNotJudged)
         }
         if let refusal { throw refusal }
     }

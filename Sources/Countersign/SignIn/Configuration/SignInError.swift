@@ -14,7 +14,7 @@ public import _Primitives
 public struct SignInError: CodedError {
     /// The kind of the error, with the remedy for the app.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        fileprivate enum Base: String {
+        fileprivate enum Base: String, CaseIterable {
             case cancelled, interrupted, denied, untrustedAnswer, notSignedIn, sessionEnded, renewedElsewhere
             case biometricsNotMatched, biometricsLockedOut, biometricsChanged, biometricsUnavailable
             case wrongCredentials, wrongSecondFactor, browserNeeded, refused, networkError
@@ -104,53 +104,68 @@ public struct SignInError: CodedError {
     }
 }
 
-extension SignInError: LocalizedError {
-    /// A description of the error in English, fit to be shown. No part of the text comes from the server.
-    public var errorDescription: String? {
+extension SignInError.Code: CaseIterable {
+    /// All codes of this version.
+    public static var allCases: [Self] { Base.allCases.map(Self.init) }
+}
+
+extension SignInError: ExplainedError {
+    /// The event of the error.
+    public var event: ErrorEvent {
         switch self.code.base {
-        case .cancelled: "You gave up."
-        case .denied: "You were not signed in."
-        case .untrustedAnswer: "The answer was not to your sign-in. Nobody was signed in."
-        case .notSignedIn: "Nobody is signed in."
-        case .sessionEnded: "You are not signed in any more."
-        case .renewedElsewhere: "This app has been used elsewhere since."
-        case .biometricsNotMatched: "That was not your finger or face."
-        case .biometricsLockedOut: "There were too many tries."
-        case .biometricsChanged: "The enrolled fingers or faces have changed."
-        case .biometricsUnavailable: "The sensor does not answer."
-        case .wrongCredentials: "The name or the password is wrong."
-        case .wrongSecondFactor: "The codes were wrong."
-        case .interrupted: "This app was closed while you signed in."
-        case .browserNeeded: "The server wants to know more of you."
-        case .refused: "The server refused."
-        case .networkError: "The server does not answer."
-        case .untrustedServer: "The server's address is not secure."
-        case .tlsPinMismatch: "The server could not prove that it is the right one. Nothing was sent."
-        case .protocolError: "The server's answer makes no sense."
-        case .storageError: "This device's storage failed."
-        case .storageNewer: "This app is too old."
-        case .misconfigured: "This app is not set up right."
+        case .cancelled: .cancelled
+        case .denied: .signInDenied
+        case .untrustedAnswer: .foreignAnswer
+        case .notSignedIn: .notSignedIn
+        case .sessionEnded: .signedOut
+        case .renewedElsewhere: .renewedElsewhere
+        case .biometricsNotMatched: .biometricsNotMatched
+        case .biometricsLockedOut: .sensorLocked
+        case .biometricsChanged: .biometricsChanged
+        case .biometricsUnavailable: .sensorSilent
+        case .wrongCredentials: .wrongCredentials
+        case .wrongSecondFactor: .wrongSecondFactors
+        case .interrupted: .signInInterrupted
+        case .browserNeeded: .browserNeeded
+        case .refused: .refused
+        case .networkError: .serverSilent
+        case .untrustedServer: .serverNotProven
+        case .tlsPinMismatch: .serverKeyNotPinned
+        case .protocolError: .answerMalformed
+        case .storageError: .storageFailed
+        case .storageNewer: .storageNewer
+        case .misconfigured: .appMistaken
         }
     }
 
-    /// A suggestion for the person in English, fit to be shown.
-    public var recoverySuggestion: String? {
+    /// The person's next step.
+    public var advice: ErrorAdvice {
         switch self.code.base {
-        case .cancelled: nil
-        case .denied, .notSignedIn, .sessionEnded, .biometricsChanged: "Sign in."
-        case .untrustedAnswer: "Somebody may be trying to sign you in as somebody else. Begin again here in the app."
-        case .renewedElsewhere, .biometricsNotMatched, .biometricsUnavailable: "Try again, or sign in otherwise."
-        case .biometricsLockedOut: "Lock this device, unlock it, and try again."
-        case .wrongCredentials: "Type both again."
-        case .wrongSecondFactor: "Wait for the next code, and sign in again."
-        case .interrupted: "Sign in again here in the app."
-        case .browserNeeded: "Sign in with the browser."
-        case .refused: "Ask the service that you wanted to use."
-        case .tlsPinMismatch: "Use another network. If that does not help, update this app."
-        case .networkError, .storageError: "Try again."
-        case .protocolError, .storageNewer: "Update this app."
-        case .untrustedServer, .misconfigured: "Tell the makers of this app."
+        case .cancelled: .nothing
+        case .denied, .notSignedIn, .sessionEnded, .biometricsChanged: .signIn
+        case .untrustedAnswer: .beginAgainCarefully
+        case .renewedElsewhere, .biometricsNotMatched, .biometricsUnavailable: .tryAgainOrOtherwise
+        case .biometricsLockedOut: .unlockDevice
+        case .wrongCredentials: .typeBothAgain
+        case .wrongSecondFactor: .waitForNextCode
+        case .interrupted: .signInAgain
+        case .browserNeeded: .useBrowser
+        case .refused: .askService
+        case .networkError, .storageError: .tryAgain
+        case .tlsPinMismatch: .changeNetwork
+        case .protocolError, .storageNewer: .updateApp
+        case .untrustedServer, .misconfigured: .tellMakers
         }
+    }
+}
+
+extension SignInError: LocalizedError {
+    /// The event in English, fit to be shown. No part of the text comes from the server.
+    public var errorDescription: String? { EnglishMessages().words(self.event).text }
+
+    /// The person's next step in English, fit to be shown; `nil` if nothing is to be done.
+    public var recoverySuggestion: String? {
+        self.advice == .nothing ? nil : EnglishMessages().words(self.advice).text
     }
 }
 
