@@ -79,6 +79,7 @@ public struct EnglishMessages: MessageLanguage {
         case .personRefused: "You said no."
         case .cancelled: "That was cancelled."
         case .numberWrong: "This is not the number that was shown. Nobody was signed in."
+        case .numberFormat: "That is not a number of this length."
         case .personSilent: "Nobody answered in time."
         case .contentNotShowable: "What is to be confirmed cannot be shown safely. Nothing was signed."
 

@@ -136,6 +136,8 @@ public enum ErrorEvent: Hashable, Sendable {
     case cancelled
     /// The person typed another number than the shown number. Nobody was signed in.
     case numberWrong
+    /// The person typed no number of the necessary length. Nothing was sent.
+    case numberFormat
     /// The person did not answer in time.
     case personSilent
     /// The content to confirm cannot be shown safely. Nothing was signed.

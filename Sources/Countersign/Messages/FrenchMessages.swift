@@ -82,6 +82,7 @@ public struct FrenchMessages: MessageLanguage {
         case .personRefused: "Vous avez refusé."
         case .cancelled: "L’opération a été annulée."
         case .numberWrong: "Ce n’est pas le nombre affiché. Personne n’a été connecté."
+        case .numberFormat: "Ce n’est pas un nombre de cette longueur."
         case .personSilent: "Personne n’a répondu à temps."
         case .contentNotShowable:
             "Ce qui doit être confirmé ne peut pas être affiché de façon sûre. Rien n’a été signé."

@@ -82,6 +82,7 @@ public struct GermanMessages: MessageLanguage {
         case .personRefused: "Sie haben abgelehnt."
         case .cancelled: "Der Vorgang wurde abgebrochen."
         case .numberWrong: "Das ist nicht die angezeigte Zahl. Es wurde niemand angemeldet."
+        case .numberFormat: "Das ist keine Zahl dieser Länge."
         case .personSilent: "Niemand hat rechtzeitig geantwortet."
         case .contentNotShowable:
             "Was bestätigt werden soll, lässt sich nicht sicher anzeigen. Es wurde nichts unterschrieben."

@@ -81,6 +81,7 @@ public struct SpanishMessages: MessageLanguage {
         case .personRefused: "Usted lo ha rechazado."
         case .cancelled: "Se ha cancelado la operación."
         case .numberWrong: "Ese no es el número que se mostró. No se ha iniciado ninguna sesión."
+        case .numberFormat: "Ese no es un número de esta longitud."
         case .personSilent: "Nadie ha respondido a tiempo."
         case .contentNotShowable: "Lo que se debe confirmar no se puede mostrar de forma segura. No se ha firmado nada."
 

@@ -124,6 +124,14 @@ extension PasswordChangeRecoverableError: ExplainedError {
     }
 }
 
+extension NumberMatchError: ExplainedError {
+    /// The event of the error.
+    public var event: ErrorEvent { .numberFormat }
+
+    /// The person's next step.
+    public var advice: ErrorAdvice { .typeAgain }
+}
+
 extension FingerprintUserVerificationError: ExplainedError {
     /// The event of the error: the sensor's advice, in the sensor's own words.
     public var event: ErrorEvent { self.hint.isEmpty ? .biometricsNotMatched : .supplied(self.hint) }
