@@ -132,10 +132,10 @@ struct AuthenticationExchange: Sendable {
             try? await self.core.settle(keys, of: record.key, record.appID)
             await self.core.identities.note(
                 response, tellingOf: await self.core.register.record(of: record.key)?.identity, of: record.key)
-            await DispatchTargetExchange.createOwedTarget(of: record.key, self.core, self.recording)
             if let browser = self.request.message.requester?.browserID {
                 try? await self.core.register.approve(browser: browser, by: record.key)
             }
+            await DispatchTargetExchange.createOwedTarget(of: record.key, self.core, self.recording)
             return Accepted(
                 token: response.additionalTokens.first { $0.kind == .jwt }?.value,
                 location: self.server.continuation(response.location), tokens: response.additionalTokens)
