@@ -50,7 +50,8 @@ struct TargetPhone: Sendable {
                 CredentialRecord(
                     id: "credential-\(self.id)", deviceID: self.id, accountID: self.accountID,
                     aaid: AuthenticatorModel(factor: .pin, keyStore: .file).aaid.text,
-                    keyID: RandomSource.system.bytes(32), publicKey: [4] + RandomSource.system.bytes(64),
+                    keyID: RandomSource.system.bytes(32),
+                    publicKey: Array(P256.Signing.PrivateKey().publicKey.x963Representation),
                     keyFormat: 256, algorithm: 1, counter: 1, registrationCounter: 1, authenticatorVersion: 1,
                     isActive: true, createdAt: now)
             ])
