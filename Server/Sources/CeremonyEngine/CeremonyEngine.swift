@@ -8,6 +8,7 @@ public import _Primitives
 /// The stores that hold the engine's entire state.
 public typealias CeremonyStores = AccountStore & CeremonyStore & AuditStore & NoticeStore & InventedAccountStore
     & IdentityStores & DeviceIdentityStore & DispatchTargetStore & ReplayStore & AccountChangeStore & AskingRestStore
+    & ReceiptStore
 
 /// Runs ceremonies: sign-ins, transactions and enrolments between people's devices and this server. The engine consists
 /// of one part for each use case, and the rules of the parts.
@@ -47,6 +48,8 @@ public final class CeremonyEngine: Sendable {
     public let deviceOperations: DeviceOperations
     /// The view that back ends have of their dispatches.
     public let sessions: DispatchedSessions
+    /// The receipts of confirmed transactions.
+    public let receipts: Receipts
     /// Invented accounts for names that have no account.
     public let inventedAccounts: InventedAccounts
     /// Personalised identities.
@@ -63,7 +66,8 @@ public final class CeremonyEngine: Sendable {
     public init(
         configuration: CeremonyConfiguration, store: any CeremonyStores, sealing: Sealing, time: TimeSource = .system,
         random: RandomSource = .system, subjects: Subjects, dispatchers: Dispatchers = .standard,
-        signer: ManagerSigner, inApp: (any InAppServices)? = nil, pins: (any PinEvaluating)? = nil
+        signer: ManagerSigner, receiptSigner: ReceiptSigner? = nil, inApp: (any InAppServices)? = nil,
+        pins: (any PinEvaluating)? = nil
     ) throws {
         let rules = CurrentRules(
             try Rules(
@@ -78,6 +82,7 @@ public final class CeremonyEngine: Sendable {
         let invented = InventedAccounts(environment: environment, store: store)
         let checks = AnswerChecks(environment: environment, budgets: budgets, trail: store)
         let deregistration = DeregistrationSteps(environment: environment)
+        let receipts = Receipts(environment: environment, store: store, subjects: subjects, signer: receiptSigner)
 
         self.environment = environment
         self.dispatchTargets = DispatchTargets(environment: environment, store: store, subjects: subjects)
@@ -93,7 +98,7 @@ public final class CeremonyEngine: Sendable {
         self.authenticationAnswers = AuthenticationAnswers(
             environment: environment, store: store, hub: hub, checks: checks, endings: endings, invented: invented,
             denials: Denials(environment: environment, store: store, hub: hub, checks: checks),
-            numbers: MatchedNumbers(environment: environment, store: store))
+            numbers: MatchedNumbers(environment: environment, store: store), receipts: receipts)
         let keys = ManagerKeys(environment: environment, store: store, signer: signer)
         self.identities = Identities(
             environment: environment, store: store, hub: hub, budgets: budgets, keys: keys, services: inApp,
@@ -113,6 +118,7 @@ public final class CeremonyEngine: Sendable {
         self.deviceOperations = DeviceOperations(
             environment: environment, store: store, hub: hub, changes: DeviceChanges(hub: hub, store: store))
         self.sessions = DispatchedSessions(environment: environment, store: store, hub: hub, subjects: subjects)
+        self.receipts = receipts
         self.inventedAccounts = invented
         self.sweep = Sweep(environment: environment, store: store, endings: endings)
     }

@@ -24,7 +24,7 @@ struct Countersign: AsyncParsableCommand {
             ServeCommand.self, AdminCommand.self, AuditCommand.self, DatabaseCommand.self, DoctorCommand.self,
             TraceCommand.self,
             MailCommand.self,
-            UAFCommand.self, HashCommand.self, PinServiceCommand.self,
+            UAFCommand.self, ReceiptCommand.self, HashCommand.self, PinServiceCommand.self,
         ]
     )
 

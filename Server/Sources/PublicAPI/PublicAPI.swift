@@ -84,7 +84,15 @@ package struct PublicAPI: Sendable {
             documents: SessionStatusDocuments(provider: self.parts.provider, limits: self.limits),
             clients: ClientAuthorization(provider: self.parts.provider),
             channels: self.parts.channels, limits: self.limits, trace: self.trace
-        ).endpoints
+        ).endpoints + self.receiptRoutes.serviceEndpoints
+    }
+
+    private var receiptRoutes: ReceiptRoutes {
+        ReceiptRoutes(
+            receipts: self.parts.ceremonies.receipts, clients: ClientAuthorization(provider: self.parts.provider),
+            authorization: DeviceAuthorization(
+                provider: self.parts.provider, directory: self.parts.directory,
+                proofs: self.parts.ceremonies.deviceProofs))
     }
 
     /// The endpoints for back ends on the listener that the public does not reach.
@@ -116,8 +124,8 @@ package struct PublicAPI: Sendable {
             limits: self.limits)
         let root = IdentityRootRoutes(identities: ceremonies.identities)
         let identity = IdentityRoutes(identities: ceremonies.identities, limits: self.limits, trace: self.trace)
-        return redemptions.endpoints + operations.endpoints + uaf.endpoints + account.endpoints + targets.endpoints
-            + root.endpoints + identity.endpoints
+        return self.receiptRoutes.phoneEndpoints + redemptions.endpoints + operations.endpoints + uaf.endpoints
+            + account.endpoints + targets.endpoints + root.endpoints + identity.endpoints
     }
 
     /// Returns the middleware by which scripts of registered origins may read answers at the addresses for programs,

@@ -421,5 +421,7 @@ extension Limits {
         public static let progressPause: Duration = .seconds(2)
         /// The bytes of a file that `countersign uaf` reads. A metadata statement is the largest such file.
         public static let uafFileBytes = 256 * 1024
+        /// The bytes of a file that `countersign receipt` reads. A document of keys is the largest such file.
+        public static let receiptFileBytes = 256 * 1024
     }
 }

@@ -245,6 +245,12 @@ public struct Limits: Sendable, Equatable {
     public var identityConsentRetention: Duration = .seconds(396 * 24 * 60 * 60)
     /// The kept agreements of an account. Past it the oldest agreement is forgotten, however young it is.
     public var identityConsentRows = 400
+    /// The time for keeping the receipts of confirmed transactions: a year, and a month to ask about its last day.
+    public var receiptRetention: Duration = .seconds(396 * 24 * 60 * 60)
+    /// The kept receipts of an account. Past it the oldest receipt is forgotten, however young it is.
+    public var receiptRows = 4_000
+    /// The receipts that a phone gets at once, the newest first.
+    public var listedReceipts = 50
     /// The organisations of a server.
     public var organisations = 1_000
     /// The number of open invitations at a time.

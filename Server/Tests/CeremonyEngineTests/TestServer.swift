@@ -49,7 +49,8 @@ final class TestServer: Sendable {
     init(
         random: RandomSource = .system, storeLimits: Limits = Limits(), signer given: ManagerSigner? = nil,
         restarting former: TestServer? = nil, keys ring: KeyRing? = nil, pins: (any PinEvaluating)? = nil,
-        dispatchers: Dispatchers = .standard, _ adjust: (inout CeremonyConfiguration) -> Void = { _ in }
+        dispatchers: Dispatchers = .standard, receipts: ReceiptSigner? = nil,
+        _ adjust: (inout CeremonyConfiguration) -> Void = { _ in }
     ) throws {
         self.former = former
         self.clock = former?.clock ?? TestClock()
@@ -84,7 +85,7 @@ final class TestServer: Sendable {
                     subject: { accountID, clientID in "\(clientID)|\(accountID)" },
                     accountID: { subject, clientID in
                         subject.hasPrefix("\(clientID)|") ? String(subject.dropFirst(clientID.count + 1)) : nil
-                    }), dispatchers: dispatchers, signer: signer, inApp: inApp, pins: pins)
+                    }), dispatchers: dispatchers, signer: signer, receiptSigner: receipts, inApp: inApp, pins: pins)
         }
         self.engine = try engine(epoch: "")
         self.laterEngine = try engine(epoch: "restored")

@@ -3,7 +3,7 @@ enum BackupColumns {
     static let sealed = [
         "activation.encryption_key": "activation encryption key", "activation.signing_key": "activation signing key",
         "ceremony.progress": "ceremony progress", "identity_answer.answer": "identity answer",
-        "identity_consent.evidence": "identity consent",
+        "identity_consent.evidence": "identity consent", "receipt.evidence": "receipt of a transaction",
         "identity_root.sealed": "identity root", "identity_sealing_key.sealed": "identity sealing key",
         "message.content": "content of a message", "pending_activation.name": "offered activation name",
         "pending_activation.letter": "offered activation letter",

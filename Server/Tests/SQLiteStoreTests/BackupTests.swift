@@ -342,10 +342,13 @@ struct BackupTests {
         try await place.live()
         try await place.raw { db in
             for statement in BackupColumns.rows { try db.execute(sql: statement) }
-            let agreed = try place.store.sealing.seal(
-                "what somebody has agreed to", purpose: SealingPurpose("identity consent"), row: "session alice")
-            try db.execute(
-                sql: "INSERT INTO identity_consent VALUES (1, 'alice', 'session', ?, 1)", arguments: [Data(agreed)])
+            for (purpose, row) in [
+                (SealingPurpose("identity consent"), "identity_consent VALUES (1, 'alice', 'session', ?, 1)"),
+                (SealingPurpose("receipt of a transaction"), "receipt VALUES (1, 'alice', 'session', 'bank', ?, 1)"),
+            ] {
+                let sealed = try place.store.sealing.seal("what was agreed to", purpose: purpose, row: "session alice")
+                try db.execute(sql: "INSERT INTO \(row)", arguments: [Data(sealed)])
+            }
             // A value in one row at least of each column; what is there already is left.
             for (name, purpose) in BackupColumns.sealed {
                 let (table, column) = (name.split(separator: ".")[0], name.split(separator: ".")[1])
@@ -414,24 +417,22 @@ struct BackupTests {
         let voided = [
             "administrator", "administrator_link", "answered_challenge", "ceremony", "deregistered_key",
             "dispatch_token", "dropped_mail", "finished_sign_in", "identity_answer", "identity_sealing_key", "invite",
-            "known_browser", "known_network", "pending_activation", "mailed_link",
-            "oauth_authentication", "oauth_backchannel_request", "oauth_code",
-            "oauth_consent",
-            "oauth_device_code", "oauth_device_secret", "oauth_grant", "oauth_initial_token",
-            "oauth_pushed_request",
-            "oauth_refresh", "oauth_request", "oauth_revoked_token", "oauth_session", "oauth_session_authentication",
-            "oauth_session_service", "password_attempt", "password_attempt_day", "password_sign_in",
-            "replaced_credential", "reset_ask", "upstream_arrival", "upstream_trip",
+            "known_browser", "known_network", "pending_activation", "mailed_link", "oauth_authentication",
+            "oauth_backchannel_request", "oauth_code", "oauth_consent", "oauth_device_code", "oauth_device_secret",
+            "oauth_grant", "oauth_initial_token", "oauth_pushed_request", "oauth_refresh", "oauth_request",
+            "oauth_revoked_token", "oauth_session", "oauth_session_authentication", "oauth_session_service",
+            "password_attempt", "password_attempt_day", "password_sign_in", "replaced_credential", "reset_ask",
+            "upstream_arrival", "upstream_trip",
         ]
         let kept = [
             "account", "account_email", "activation", "agreement", "attribute_selection", "audit", "credential",
             "device", "device_identity", "identity_consent", "identity_history", "identity_root", "invented_accounts",
             "asking_rest", "message", "notice", "number_attempt", "oauth_client", "oauth_key", "oauth_secret",
-            "oauth_shown",
-            "oauth_subject", "organisation", "organisation_member", "password", "personal_value", "recovery_code",
-            "sealing_key", "sealing_root", "service", "service_roles", "store_check", "totp", "upstream_link",
-            "upstream_provider", "account_change", "rested_activation", "rested_upstream_link", "rested_account_email",
-            "rested_personal_value", "rested_password", "rested_totp", "rested_recovery_code",
+            "oauth_shown", "oauth_subject", "organisation", "organisation_member", "password", "personal_value",
+            "recovery_code", "sealing_key", "sealing_root", "service", "service_roles", "store_check", "totp",
+            "upstream_link", "upstream_provider", "account_change", "rested_activation", "rested_upstream_link",
+            "rested_account_email", "rested_personal_value", "rested_password", "rested_totp", "rested_recovery_code",
+            "receipt", "receipt_key",
         ]
         #expect(tables == (voided + kept).sorted())
     }

@@ -226,6 +226,13 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("receipts, and the keys that sign them", arguments: ReceiptConformance.checks)
+    func keepsTheRuleOfReceipts(check: ConformanceCheck<ReceiptConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("lists of grants, and who is let in", arguments: GrantListConformance.checks)
     func keepsTheRuleOfGrantLists(check: ConformanceCheck<GrantListConformance.Subject>) async throws {
         let store = try TemporaryStore()

@@ -67,6 +67,7 @@ struct RepeatedRule: Sendable, CustomTestStringConvertible {
         rules += Self.rules(SignInServiceConformance.checks) { $0 }
         rules += Self.rules(RegistrationConformance.checks) { $0 }
         rules += Self.rules(LogoutConformance.checks) { $0 }
+        rules += Self.rules(ReceiptConformance.checks) { $0 }
         rules += Self.rules(OutboxConformance.checks) { $0 }
         rules += Self.rules(GrantListConformance.checks) { $0 }
         rules += Self.rules(RefreshConformance.checks) { $0 }

@@ -1,4 +1,5 @@
 import Endpoints
+import Foundation
 import HTTPTypes
 import Hummingbird
 import OAuthProvider
@@ -48,7 +49,8 @@ struct KeyOperations: Sendable {
                     .optional(
                         "seen", .boolean,
                         "Whether others may have seen the old ones: the new ones sign at once, and the old ones are "
-                            + "erased and verify nothing.")
+                            + "erased and verify nothing. Receipts of the old ones need the audit trail."),
+                    .optional("seenSince", "With seen: since when, RFC 3339. Without it, since now."),
                 ],
                 status: .noContent, handler: self.rotate),
         ]
@@ -78,8 +80,15 @@ struct KeyOperations: Sendable {
     }
 
     @Sendable private func rotate(_ call: AdminOperation.Call) async throws -> JSONObject {
-        try await self.provider.keys.rotate(
-            areSeen: try call.body.bool("seen") ?? false, by: call.actor)
+        let areSeen = try call.body.bool("seen") ?? false
+        let since = try call.body.string("seenSince").map { text in
+            guard areSeen, let date = try? Date(text, strategy: .iso8601) else {
+                throw Problem(
+                    .badRequest, "invalid-request", "seenSince is a time such as 2026-06-01T00:00:00Z, beside seen.")
+            }
+            return Timestamp(seconds: Int64(date.timeIntervalSince1970))
+        }
+        try await self.provider.keys.rotate(areSeen: areSeen, since: since, by: call.actor)
         return [:]
     }
 }

@@ -1,5 +1,6 @@
 import Records
 import Sealing
+import Settings
 public import UAF
 import UAFRelyingParty
 public import _Primitives
@@ -36,6 +37,7 @@ public struct AuthenticationAnswers: CeremonyPart {
     let invented: InventedAccounts
     let denials: Denials
     let numbers: MatchedNumbers
+    let receipts: Receipts
 
     /// Judges a phone's authentication response.
     ///
@@ -173,6 +175,7 @@ public struct AuthenticationAnswers: CeremonyPart {
         let verified = try self.verify(checked, response, stored, by: verifier)
         let attempt = try await self.numbers.attempt(at: ceremony, by: verified, at: now)
         let assurance = verified.assurance
+        let receipt = try await self.receipts.receipt(of: ceremony, verified, response, stored, at: now)
         let continuation = self.random.token()
         let accepted: CeremonyRecord?
         do {
@@ -196,6 +199,10 @@ public struct AuthenticationAnswers: CeremonyPart {
                         record.kind == .transaction ? .transactionConfirmed : .authenticated, at: now,
                         accountID: verified.account, ceremonyID: id, detail: verified.deviceRegistration)
                 ]
+                if let receipt {
+                    change.receipt = (receipt, self.limits.receiptRows)
+                    change.audit.append(receipt.event(at: now))
+                }
                 change.identityAddition = self.identityAddition(verified, at: now)
                 return change
             }

@@ -126,17 +126,21 @@ struct SigningKeyCommand: AsyncParsableCommand {
                 everything that it signed has expired, so nobody is signed out.
 
                 With --seen the new keys sign at once, and every former key is erased and verifies nothing: what it has \
-                signed is refused.
+                signed is refused. Receipts of former keys then need the audit trail.
                 """
         )
 
         @Flag(name: .long, help: "Erase the old keys at once: others may have seen them.")
         var seen = false
 
+        @Option(name: .long, help: "With --seen: since when, RFC 3339. Without it, since now.")
+        var seenSince: String?
+
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let body: JSONObject? = self.seen ? ["seen": .bool(true)] : nil
+            var body: JSONObject? = self.seen || self.seenSince != nil ? ["seen": .bool(self.seen)] : nil
+            body?["seenSince"] = self.seenSince.map(JSON.string)
             let answer = try await self.options.call("POST", "/keys/rotate", body)
             self.options.show(answer) { _ in "Rotated." }
         }

@@ -234,6 +234,9 @@ public struct ServerAssembly: Sendable {
             signer: ManagerSigner(
                 key: { try provider.keys.identitySigningKey(at: $0) },
                 publicKeys: { provider.keys.identityPublicKeys(at: $0) }),
+            receiptSigner: ReceiptSigner { claims, now in
+                try await provider.keys.sign(receipt: claims, issuer: configuration.issuer, at: now)
+            },
             inApp: InAppSignIns(authorizations: InAppAuthorizations(provider.authorizations)), pins: configuration.pins)
         lateCeremonies.open(ceremonies)
         let grants = AccountGrants(store: store, limits: limits, time: time)

@@ -90,16 +90,19 @@ public final class Keys: Sendable {
     /// - Parameters:
     ///   - areSeen: `true` if others may have seen the keys in use. The new keys then sign at once, and every former
     ///     key is erased: no signature of a former key is valid any more, neither as a token nor as a hint. Other nodes
-    ///     learn of the change when they read the keys again (``Limits/sweepInterval``).
+    ///     learn of the change when they read the keys again (``Limits/sweepInterval``). A receipt of a former key needs
+    ///     the audit trail from then on.
+    ///   - seen: The moment since which others may have seen the keys; `nil` for now.
     ///   - operator: The operator, for the audit trail.
     ///
     /// Cost: one query, a key generation for each algorithm, one store step.
-    public func rotate(areSeen: Bool = false, by operator: String? = nil) async throws {
+    public func rotate(areSeen: Bool = false, since seen: Timestamp? = nil, by operator: String? = nil) async throws {
         try await self.refresh()
         let all = SigningKeyRecord.Face.allCases.flatMap { face in
             self.signing.activeAlgorithms(of: face).map { ($0, face) }
         }
-        _ = try await self.rotate(all, replacing: nil, areSeen: areSeen, by: `operator`)
+        let seenSince = areSeen ? seen ?? self.time.now() : nil
+        _ = try await self.rotate(all, replacing: nil, seenSince: seenSince, by: `operator`)
     }
 
     /// Rotates the keys that are due: a key that will have signed for its whole lifetime
@@ -129,10 +132,11 @@ public final class Keys: Sendable {
 
     /// Returns the names of the new keys if they are in the store: another node may have been first.
     private func rotate(
-        _ algorithms: [(JWSAlgorithm, SigningKeyRecord.Face)], replacing present: [String]?, areSeen: Bool = false,
-        by operator: String?
+        _ algorithms: [(JWSAlgorithm, SigningKeyRecord.Face)], replacing present: [String]?,
+        seenSince: Timestamp? = nil, by operator: String?
     ) async throws -> [String] {
         let now = self.time.now()
+        let areSeen = seenSince != nil
         var keys: [SigningKeyRecord] = []
         for (algorithm, face) in algorithms {
             keys.append(try await SigningKeys.newKey(algorithm, of: face, random: self.random, at: now))
@@ -142,6 +146,7 @@ public final class Keys: Sendable {
             to: keys, replacing: present, from: areSeen ? now : now + self.limits.oauth.keyAnnouncement,
             // Keys that others have seen retire in this step, and are erased in the same step.
             forgettingRetiredBefore: areSeen ? now + Limits.Fixed.clockTick : now - self.formerKeyRetention,
+            seenSince: seenSince,
             audit: AuditEvent(
                 .signingKeyRotated, at: now, actor: `operator`, detail: names.joined(separator: " ")))
         try self.signing.replace(by: stored)
@@ -208,6 +213,19 @@ public final class Keys: Sendable {
             try await self.refresh()
             return try self.signing.verified(compact, type: type, of: face, keptFor: retention, at: now)
         }
+    }
+
+    // MARK: For receipts
+
+    /// Signs a receipt of a confirmed transaction, with the ES256 key for receipts. Adds the issuer, and creates the key
+    /// for the first receipt.
+    ///
+    /// Cost: one signature; for the first receipt of a store a key generation and a store step.
+    public func sign(receipt claims: JSONObject, issuer: String, at now: Timestamp) async throws -> String {
+        try await self.provide(.es256, of: .receipt, by: nil)
+        var claims = claims
+        claims["iss"] = .string(issuer)
+        return try self.signing.sign(claims, type: ReceiptFormat.type, algorithm: .es256, of: .receipt, at: now)
     }
 
     // MARK: For personalised identities

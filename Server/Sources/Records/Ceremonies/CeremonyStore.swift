@@ -82,6 +82,8 @@ public struct CeremonyChange: Sendable {
     /// A client that does not reach the ceremony's person by asking alone for some time from the moment on. The time is
     /// longer after an earlier rest.
     public var rest: (accountID: String, requester: String, at: Timestamp)?
+    /// The receipt of the transaction that the person has confirmed, with the number of receipts that an account keeps.
+    public var receipt: (record: ReceiptRecord, rows: Int)?
     /// The audit events of the change.
     public var audit: [AuditEvent] = []
     /// The notices for the person's devices about the change.

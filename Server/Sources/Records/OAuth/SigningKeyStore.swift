@@ -9,6 +9,8 @@ public struct SigningKeyRecord: Sendable, Equatable {
         case openID = "openid"
         /// The app sign-in service.
         case signInService = "sign-in-service"
+        /// The receipts of confirmed transactions. The keys are in no key set of another face.
+        case receipt
     }
 
     /// The name in the key set (`kid`).
@@ -78,9 +80,23 @@ public protocol SigningKeyStore: Sendable {
     /// Must be atomic. If `present` names a key that is not the newest of its algorithm and face any more, nothing is
     /// done, and no event is kept: of two nodes with the same keys at once, a single node rotates. With `nil` the keys
     /// are rotated in any case.
+    ///
+    /// `seen` marks all former keys of receipts as seen by others since that moment; `nil` marks no key. The public keys
+    /// of receipts stay (``ReceiptStore/receiptKeys()``).
     func rotateSigningKeys(
         to keys: [SigningKeyRecord], replacing present: [String]?, from takeover: Timestamp,
-        forgettingRetiredBefore moment: Timestamp,
-        audit: AuditEvent
+        forgettingRetiredBefore moment: Timestamp, seenSince seen: Timestamp?, audit: AuditEvent
     ) async throws -> ProviderKeys
+}
+
+extension SigningKeyStore {
+    /// Rotates keys that nobody else has seen.
+    public func rotateSigningKeys(
+        to keys: [SigningKeyRecord], replacing present: [String]?, from takeover: Timestamp,
+        forgettingRetiredBefore moment: Timestamp, audit: AuditEvent
+    ) async throws -> ProviderKeys {
+        try await self.rotateSigningKeys(
+            to: keys, replacing: present, from: takeover, forgettingRetiredBefore: moment, seenSince: nil,
+            audit: audit)
+    }
 }

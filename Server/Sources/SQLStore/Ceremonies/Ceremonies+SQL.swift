@@ -213,6 +213,7 @@ extension SQLStore: CeremonyStore {
                 """, [now.milliseconds, limit])
             let challenges = db.changesCount
             return try ended + deregistered + challenges
+                + ReceiptRows(db).deleteStale(at: now, limit: limit)
                 + MessageRows(db).deleteDeviceMessages(expiredBefore: endedBefore, limit: limit)
                 + DeviceIdentityRows(db).deleteEndedIdentities(before: deregisteredBefore, limit: limit)
         }

@@ -82,6 +82,7 @@ package struct SealedColumn: Sendable {
         SealedColumn("pending_activation", "letter", .offeredLetter),
         SealedColumn("identity_answer", "answer", .identityAnswer),
         SealedColumn("identity_consent", "evidence", .identityConsent, by: "number", .consent),
+        SealedColumn("receipt", "evidence", .receipt, by: "number", .consent),
         SealedColumn("identity_root", "sealed", .identityRoot, .number),
         SealedColumn("identity_sealing_key", "sealed", .identitySealingKey),
         SealedColumn("audit", "address", .auditAddress, by: "number", .number),

@@ -16,7 +16,7 @@ extension SQLStore: SigningKeyStore {
                     [
                         sealed
                     ])
-                try Self.add(offered.signingKeys, db, sealing)
+                try Self.add(offered.signingKeys, from: nil, db, sealing)
             }
             return try Self.providerKeys(db, sealing)
         }
@@ -30,7 +30,7 @@ extension SQLStore: SigningKeyStore {
         // The step relies on the absence of a key.
         try await self.step(Step("signing-key.add", guards: [], isolation: .serializable)) { [sealing] db in
             let added = try Self.providerKeys(db, sealing).missing(key)
-            try Self.add(added, db, sealing)
+            try Self.add(added, from: nil, db, sealing)
             try AuditRows(db).appendAudit(audit, if: !added.isEmpty, sealing)
             return try Self.providerKeys(db, sealing)
         }
@@ -38,8 +38,7 @@ extension SQLStore: SigningKeyStore {
 
     public func rotateSigningKeys(
         to keys: [SigningKeyRecord], replacing present: [String]?, from takeover: Timestamp,
-        forgettingRetiredBefore moment: Timestamp,
-        audit: AuditEvent
+        forgettingRetiredBefore moment: Timestamp, seenSince seen: Timestamp?, audit: AuditEvent
     ) async throws -> ProviderKeys {
         // No key is added meanwhile, and another rotation finds the keys retired.
         let step = Step(
@@ -58,7 +57,8 @@ extension SQLStore: SigningKeyStore {
                     """, [takeover.milliseconds, key.algorithm.rawValue, key.face.rawValue])
             }
             try db.run("DELETE FROM oauth_key WHERE retired_at < ?", [moment.milliseconds])
-            try Self.add(keys, db, sealing)
+            try seen.map { try ReceiptKeyRows(db).markSeen(since: $0) }
+            try Self.add(keys, from: takeover, db, sealing)
             try AuditRows(db).appendAudit(audit, sealing)
             return try Self.providerKeys(db, sealing)
         }
@@ -68,7 +68,10 @@ extension SQLStore: SigningKeyStore {
         try db.bytes("SELECT sealed FROM oauth_secret WHERE id = 1")
     }
 
-    private static func add(_ keys: [SigningKeyRecord], _ db: SQLConnection, _ sealing: Sealing) throws {
+    private static func add(
+        _ keys: [SigningKeyRecord], from start: Timestamp?, _ db: SQLConnection, _ sealing: Sealing
+    ) throws {
+        for key in try ReceiptKeyRecord.added(by: keys, from: start) { try ReceiptKeyRows(db).add(key) }
         for key in keys {
             let sealed = try key.privateKey.withBytes {
                 try sealing.seal(Array($0), purpose: .signingKey, row: key.id)

@@ -114,6 +114,7 @@ struct CeremonyChanges {
                     accountID: account, requester: requester,
                     after: try rows.rest(accountID: account, requester: requester), at: moment))
         case .letter(let letter, let most): _ = try MailRows(self.db).leaveMail((letter, most), sealing)
+        case .receipt(let receipt, let rows): try ReceiptRows(self.db).insert(receipt, rows: rows, sealing)
         case .audit(let event): try AuditRows(self.db).appendAudit(event, sealing)
         case .notice(let notice): try NoticeRows(self.db).insertNotice(notice, sealing)
         }

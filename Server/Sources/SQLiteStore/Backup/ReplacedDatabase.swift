@@ -29,7 +29,7 @@ struct ReplacedDatabase {
         for step in steps where shared.meets(step.need) {
             report.changes += try self.take(step, db, shared, keepsRevocations: isKept)
         }
-        let remainders = [Self.deregistrations, Self.shownValues, ReplacedActivations.attempts]
+        let remainders = [Self.deregistrations, Self.shownValues, Self.receiptKeys, ReplacedActivations.attempts]
         for rows in remainders where rows.treatment.isKept(revocationsAre: isKept) && shared.meets(rows.need) {
             try db.executeAll(rows.statements(shared))
         }
@@ -135,6 +135,20 @@ struct ReplacedDatabase {
     /// The values that clients have shown since the backup, so no value counts a second time.
     private static let shownValues = ReplacedRemainder(treatment: .kept, need: .table("oauth_shown")) { shared in
         [ReplacedRows.add("oauth_shown", shared)]
+    }
+
+    /// The public keys of receipts that were signed since the backup: people and back ends have such receipts. The times
+    /// of a key that both databases have are the later times.
+    private static let receiptKeys = ReplacedRemainder(treatment: .kept, need: .table("receipt_key")) { shared in
+        [
+            ReplacedRows.add("receipt_key", shared),
+            """
+            UPDATE main.receipt_key SET (signs_until, seen_since) = (
+                SELECT signs_until, seen_since FROM replaced.receipt_key AS theirs
+                WHERE theirs.id = main.receipt_key.id)
+            WHERE id IN (SELECT id FROM replaced.receipt_key)
+            """,
+        ]
     }
 
     /// The columns that describe a device, or a thing `item` on a device: the identifier, the device with its name, the

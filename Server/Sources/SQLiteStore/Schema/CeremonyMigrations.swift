@@ -95,4 +95,22 @@ extension Migration {
                 ALTER TABLE oauth_client ADD COLUMN matches_numbers INTEGER NOT NULL DEFAULT 0;
                 """)
     }
+
+    /// Adds the receipts of confirmed transactions, and the public keys that sign receipts. Transactions confirmed before
+    /// have no receipt.
+    static let receipts = Migration(name: "receipts of transactions") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE receipt (
+                    number INTEGER PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+                    session TEXT NOT NULL UNIQUE, client TEXT NOT NULL, evidence BLOB NOT NULL,
+                    kept_until INTEGER NOT NULL
+                ) STRICT;
+                CREATE INDEX receipt_account ON receipt (account_id, number);
+                CREATE TABLE receipt_key (
+                    id TEXT PRIMARY KEY, public_key TEXT NOT NULL, signs_from INTEGER NOT NULL, signs_until INTEGER,
+                    seen_since INTEGER
+                ) STRICT, WITHOUT ROWID;
+                """)
+    }
 }

@@ -73,6 +73,8 @@ public struct UnverifiedAuthentication: Hashable, Sendable {
         }
     }
 
+    /// The assertions as they were sent, in their order (UAF Authenticator Commands, section 5.2).
+    public var assertionBytes: [[UInt8]] { self.envelope.assertions.map(\.bytes) }
     /// The server's data as the client returned it.
     public var serverData: String? { self.envelope.header.serverData }
     /// The challenge that the client claims to answer; `nil` if the client failed before it had a challenge.

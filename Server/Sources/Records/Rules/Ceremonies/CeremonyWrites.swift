@@ -32,6 +32,8 @@ package enum CeremonyWrite: Sendable {
     case rest(account: String, requester: String, at: Timestamp)
     /// A letter is left in the outbox, if fewer than `most` letters wait.
     case letter(MailRecord, most: Int)
+    /// The receipt of a transaction is kept, and the oldest receipt of an account with more than `rows` is deleted.
+    case receipt(ReceiptRecord, rows: Int)
     /// An audit event is kept.
     case audit(AuditEvent)
     /// A notice for the person's devices is kept.
@@ -62,6 +64,7 @@ extension CeremonyChange {
         if let rest = self.rest {
             try carryOut(.rest(account: rest.accountID, requester: rest.requester, at: rest.at))
         }
+        if let (record, rows) = self.receipt { try carryOut(.receipt(record, rows: rows)) }
         for event in self.audit { try carryOut(.audit(event)) }
         for notice in self.notices { try carryOut(.notice(notice)) }
     }
