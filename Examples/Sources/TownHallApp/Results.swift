@@ -120,7 +120,7 @@ func words(_ error: CountersignError) -> String {
         case .serverSignatureInvalid, .tlsError: "Somebody may be in between: try again elsewhere, and report it."
         case .protocolVersionUnsupported, .storageNewer: "Update it."
         case .storageCorrupt: "Wipe what the app keeps, and open the code of a new activation."
-        case .clockSkew: "Set it, and begin again."
+        case .clockSkew: "Set the clock of this device, and begin again."
         case .untrustedFacetID: "Its operator lists the apps that it takes (countersign serve --facets)."
         case .notPersonalized: "Open the code of an activation."
         case .biometricInvalidated: "Sign with the PIN, and add your finger again."

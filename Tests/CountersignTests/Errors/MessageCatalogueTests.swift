@@ -1,7 +1,9 @@
+import Ceremony
 import Countersign
 import CountersignTestKit
 import Foundation
 import Testing
+import _Primitives
 
 @Suite("Operations parity 98, decision 124: messages of all errors in four languages")
 struct MessageCatalogueTests {
@@ -153,18 +155,20 @@ struct MessageCatalogueTests {
 
     @Test("A lockout of an identity has its length, and one for good has another way out")
     func lockout() async throws {
-        let phone = try await VirtualIdentityPhone.personalized()
-        let info = try await phone.prepare()
-        var caught: CountersignError?
-        do {
-            _ = try await phone.finish(info, DeviceFactor(), PinFactor("000000"))
-        } catch {
-            caught = error as? CountersignError
+        for isPermanent in [false, true] {
+            let phone = try await VirtualIdentityPhone.personalized()
+            let info = try await phone.prepare()
+            let later: Timestamp = phone.clock.now() + Duration.seconds(300)
+            let end = isPermanent ? nil : later
+            await phone.server.refuseNext(IdentityProblem(.lockedOut, lockout: LockoutNotice(lockedUntil: end)))
+            let error = try #require(
+                await #expect(throws: CountersignLockoutError.self) { _ = try await phone.finishByPin(info) })
+            #expect(error.information.isPermanent == isPermanent)
+            #expect(error.event == (isPermanent ? .lockedOutForGood : .lockedOut(seconds: 300)))
+            #expect(error.advice == (isPermanent ? .personalizeAnew : .waitAWhile))
+            let sentence = error.message(in: GermanMessages()).sentence
+            #expect(sentence.contains(isPermanent ? "nicht mehr gültig" : "in 5 Minuten"))
         }
-        let error = try #require(caught as? CountersignLockoutError)
-        let seconds = Int(error.information.duration.components.seconds)
-        #expect(error.event == .lockedOut(seconds: seconds) && error.advice == .waitAWhile)
-        #expect(error.message(in: GermanMessages()).sentence.hasPrefix("Es gab zu viele Fehlversuche. "))
     }
 
     /// A language of an app: every sentence is its own.

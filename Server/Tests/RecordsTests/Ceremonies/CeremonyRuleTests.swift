@@ -119,6 +119,8 @@ struct CeremonyRuleTests {
         case .keepOutcome: "outcome"
         case .keepChange(let change): "change \(change.id)"
         case .rest(let account, let requester, _): "rest of \(requester) for \(account)"
+        case .returnNumberAttempt(let attempt): "number attempt \(attempt)"
+        case .receipt(let receipt, let rows): "receipt of \(receipt.sessionID), at most \(rows)"
         case .letter(let letter, let most): "letter to \(letter.accountID), at most \(most)"
         case .audit(let event): "audit \(event.kind)"
         case .notice(let notice): "notice \(notice.id)"
