@@ -37,9 +37,14 @@ struct DenialOperationTests {
 
     @Test(
         "Each screen can deny, and the operation ends as one that was given up",
-        arguments: [VirtualPerson.Question.account, .authenticator, .requester, .transaction],
-        [DenialStatement.unwanted, .wrongContent, .notMe])
-    func screens(question: VirtualPerson.Question, statement: DenialStatement) async throws {
+        arguments: [VirtualPerson.Question.account, .authenticator, .requester, .transaction])
+    func screens(question: VirtualPerson.Question) async throws {
+        for statement in [DenialStatement.unwanted, .wrongContent, .notMe] {
+            try await Self.deny(statement, at: question)
+        }
+    }
+
+    private static func deny(_ statement: DenialStatement, at question: VirtualPerson.Question) async throws {
         let world = try await Self.world()
         world.phone.person.script.reactions = [question: .denies]
         world.phone.person.script.denial = statement

@@ -120,7 +120,7 @@ struct CeremonyRuleTests {
         case .keepChange(let change): "change \(change.id)"
         case .rest(let account, let requester, _): "rest of \(requester) for \(account)"
         case .returnNumberAttempt(let attempt): "number attempt \(attempt)"
-        case .receipt(let receipt, let rows): "receipt of \(receipt.sessionID), at most \(rows)"
+        case .receipt(let receipt, let rows): "receipt of \(receipt.session), at most \(rows)"
         case .letter(let letter, let most): "letter to \(letter.accountID), at most \(most)"
         case .audit(let event): "audit \(event.kind)"
         case .notice(let notice): "notice \(notice.id)"
