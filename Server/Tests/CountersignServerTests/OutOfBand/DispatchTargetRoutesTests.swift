@@ -1,3 +1,4 @@
+import Accounts
 import CeremonyEngine
 import CountersignServer
 import CountersignTestKit
@@ -20,7 +21,7 @@ import _Primitives
 struct DispatchTargetRoutesTests {
     private static func server(limits: Limits = Limits()) async throws -> ServerFixture {
         let dispatchers = try Dispatchers.standard.adding(PigeonDispatcher()).adding(PigeonDispatcher(name: "raven"))
-        return try await ServerFixture(limits: limits) { $0.dispatchers = dispatchers }
+        return try await ServerFixture(limits: limits, configure: { $0.dispatchers = dispatchers })
     }
 
     /// A server with alice's phone, which is named "Alice's phone".

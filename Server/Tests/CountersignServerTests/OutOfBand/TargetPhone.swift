@@ -1,5 +1,8 @@
+import Accounts
 import Ceremony
 import CeremonyEngine
+import CountersignServer
+import CountersignTestKit
 import Crypto
 import Foundation
 import HTTPTypes
