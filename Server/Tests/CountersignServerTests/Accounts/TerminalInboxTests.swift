@@ -1,5 +1,6 @@
 import Accounts
 import CountersignServer
+import Endpoints
 import Records
 import SQLStore
 import Testing

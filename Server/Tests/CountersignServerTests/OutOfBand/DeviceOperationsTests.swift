@@ -1,8 +1,10 @@
+import Accounts
 import Ceremony
 import CeremonyEngine
 import Countersign
 import CountersignServer
 import CountersignTestKit
+import Endpoints
 import Foundation
 import HTTPTypes
 import Hummingbird
