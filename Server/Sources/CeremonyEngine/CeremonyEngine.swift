@@ -97,7 +97,7 @@ public final class CeremonyEngine: Sendable {
             replacements: Replacements(environment: environment, store: store))
         self.authenticationAnswers = AuthenticationAnswers(
             environment: environment, store: store, hub: hub, checks: checks, endings: endings, invented: invented,
-            denials: Denials(environment: environment, store: store, hub: hub, checks: checks),
+            denials: Denials(environment: environment, store: store, hub: hub, checks: checks, endings: endings),
             numbers: MatchedNumbers(environment: environment, store: store), receipts: receipts)
         let keys = ManagerKeys(environment: environment, store: store, signer: signer)
         self.identities = Identities(

@@ -168,7 +168,7 @@ struct AuthenticationExchange: Sendable {
     /// Sends the person's denial of the request, signed by this device for an account of the person.
     ///
     /// Throws ``EngineError``: `notAuthorized` if the server does not know the device's keys or the keys do not sign
-    /// (the server is told that no answer will come), `refused` if the server does not accept the denial, and
+    /// (the request is given up then), `refused` if the server does not accept the denial for another reason, and
     /// `malformed` for a request that is no authentication. Also throws the errors of the transport.
     func deny(_ statement: DenialStatement, by record: StoredAccount?, timeout: Duration? = nil) async throws {
         guard let authentication = self.request.authentication else {
@@ -180,11 +180,12 @@ struct AuthenticationExchange: Sendable {
         }
         let response = try await self.server.deny(authentication, signed, timeout: timeout)
         guard response.statusCode == .ok else {
+            guard response.statusCode == .unauthorized else { throw EngineError(refusedWith: response.statusCode) }
             // The next authentication announces the keys again.
-            if response.statusCode == .unauthorized, let record, let keys = record.identity {
+            if let record, let keys = record.identity {
                 try? await self.core.register.note(isKnown: false, keys, of: record.key)
             }
-            throw EngineError(refusedWith: response.statusCode)
+            throw EngineError(.notAuthorized, "the server does not take the signature of this device")
         }
     }
 

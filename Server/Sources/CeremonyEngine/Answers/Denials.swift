@@ -11,6 +11,7 @@ struct Denials: CeremonyPart {
     let store: any CeremonyStore & DeviceIdentityStore
     let hub: CeremonyHub
     let checks: AnswerChecks
+    let endings: Endings
 
     /// Judges the denial of a ceremony's request, and ends the ceremony.
     ///
@@ -19,23 +20,22 @@ struct Denials: CeremonyPart {
     /// time.
     ///
     /// Throws ``Answered``: 1401 for a device that the server does not know, for a device of another person, and for a
-    /// wrong signature or another challenge.
+    /// wrong signature or another challenge. Such a denial ends the ceremony as a phone that gives up does: a phone needs
+    /// no signature for this.
     func judge(
         _ compact: String, of id: String, challenge: Challenge, context: ClientContext, at now: Timestamp
     ) async throws {
         let ceremony = try self.checks.checkAnswerable(try await self.store.ceremony(.id(id)), at: now)
-        let device = try await self.device(ofDenial: compact)
-        guard ceremony.accountID.map({ $0.hasSameBytes(as: device.proving.account.id) }) ?? true else {
-            throw Answered(.unauthorized, "a denial by the device of another person")
-        }
         let statement: DenialStatement
+        let device: ProvingDevice
         do {
-            statement = try SignedDenial(
-                verifying: device.token, audience: self.configuration.issuer, challenge: challenge.text,
-                with: device.key
-            ).statement
-        } catch {
-            throw Answered(.unauthorized, "the denial: \(error.code)")
+            (statement, device) = try await self.verified(compact, of: ceremony, challenge)
+        } catch var answered as Answered {
+            try await self.endings.end(
+                id, .deny, audit: .denied, clientErrorCode: context.clientErrorCode,
+                asmStatusCode: context.asmStatusCode, at: now)
+            answered.leavesCeremony = true
+            throw answered
         }
         let record: CeremonyRecord?
         do {
@@ -44,12 +44,30 @@ struct Denials: CeremonyPart {
                 record.clientErrorCode = context.clientErrorCode
                 record.asmStatusCode = context.asmStatusCode
                 record.denial = CeremonyRecord.Denial(statement)
-                return self.change(record, statement, by: device.proving, at: now)
+                return self.change(record, statement, by: device, at: now)
             }
         } catch is RefusedEvent {
             throw Answered.notTheFirst
         }
         if let record { self.hub.wake(record) }
+    }
+
+    /// Returns the statement of a denial, and the device that has signed the denial.
+    private func verified(
+        _ compact: String, of ceremony: CeremonyRecord, _ challenge: Challenge
+    ) async throws -> (DenialStatement, ProvingDevice) {
+        let device = try await self.device(ofDenial: compact)
+        guard ceremony.accountID.map({ $0.hasSameBytes(as: device.proving.account.id) }) ?? true else {
+            throw Answered(.unauthorized, "a denial by the device of another person")
+        }
+        do {
+            let denial = try SignedDenial(
+                verifying: device.token, audience: self.configuration.issuer, challenge: challenge.text,
+                with: device.key)
+            return (denial.statement, device.proving)
+        } catch {
+            throw Answered(.unauthorized, "the denial: \(error.code)")
+        }
     }
 
     /// Returns the device that a denial names, with the key to verify the denial. The signature is not verified yet.

@@ -118,8 +118,8 @@ struct CeremonyRuleTests {
         case .addTokens(let tokens, let ceremony): "\(tokens.count) further tokens of \(ceremony)"
         case .keepOutcome: "outcome"
         case .keepChange(let change): "change \(change.id)"
-        case .rest(let account, let requester, _): "rest of \(requester) for \(account)"
-        case .returnNumberAttempt(let attempt): "number attempt \(attempt)"
+        case .returnNumberAttempt(let attempt): "attempt \(attempt) back"
+        case .rest(let account, let requester, let moment): "\(requester) rests for \(account) at \(moment.seconds)"
         case .receipt(let receipt, let rows): "receipt of \(receipt.session), at most \(rows)"
         case .letter(let letter, let most): "letter to \(letter.accountID), at most \(most)"
         case .audit(let event): "audit \(event.kind)"
@@ -154,6 +154,8 @@ struct CeremonyRuleTests {
             mail: (mail, most: 3)
         )
         change.letter = (mail, most: 4)
+        change.returnedNumberAttempt = "attempt"
+        change.rest = (accountID: "alice", requester: "bank", at: Timestamp(seconds: 8))
         change.audit = [Self.event]
         change.notices = [Self.notice]
         return change
@@ -177,7 +179,7 @@ struct CeremonyRuleTests {
         let before = ["register phone", "join 1", "identity of phone"]
         let after = [
             "outcome", "change change", "letter to alice, at most 3", "letter to alice, at most 4",
-            "audit event", "notice notice",
+            "attempt attempt back", "bank rests for alice at 8", "audit event", "notice notice",
         ]
         let own = [
             "activate phone", "replace keys of alice by phone", "deregister alice for ceremony",
@@ -244,6 +246,18 @@ struct CeremonyRuleTests {
         #expect(one.notice == Self.notice)
     }
 
+    // MARK: Rests
+
+    @Test("A client rests for an hour, twice as long after each kept rest, and for a day at most")
+    func rests() {
+        var rest: AskingRest?
+        for (number, hours) in [1, 2, 4, 8, 16, 24, 24].enumerated() {
+            let begin = Self.now + .seconds(number * 100_000)
+            rest = AskingRest(accountID: "alice", requester: "bank", after: rest, at: begin)
+            #expect(rest?.length == .seconds(hours * 3600) && rest?.until == begin + .seconds(hours * 3600))
+        }
+    }
+
     // MARK: Stored values
 
     @Test("Stored kinds, phases and channels are known numbers")
@@ -272,7 +286,7 @@ struct CeremonyRuleTests {
         let detail = CeremonyDetail(
             service: "bank", origin: "https://bank.example", address: "192.0.2.1", browser: "Firefox",
             browserID: "browser", contentType: "text/plain", content: [1, 2], deregistration: "{}", policy: "policy",
-            client: "client", change: "{}")
+            client: "client", change: "{}", number: "004711")
         #expect(try CeremonyDetail(stored: detail.stored) == detail)
         #expect(try CeremonyDetail(stored: CeremonyDetail().stored) == CeremonyDetail())
         #expect(throws: StoreError(.corrupt, "")) { try CeremonyDetail(stored: Array("[]".utf8)) }
