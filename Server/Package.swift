@@ -126,6 +126,11 @@ let package = Package(
                 "Texts", "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "Settings", "Records", hummingbird,
                 httpTypes, lifecycle, log, metrics, nio, crypto,
             ]),
+        .target(
+            name: "Push",
+            dependencies: sdk("_Primitives", "JOSE", "UAF", "Ceremony") + [
+                "CeremonyEngine", "Settings", "Records", httpClient, nio, nioHTTP1, nioSSL, crypto, cryptoExtras,
+            ]),
         // Floor 9
         .target(
             name: "PublicAPI",
@@ -158,7 +163,7 @@ let package = Package(
             name: "CountersignCommand",
             dependencies: sdk("_Primitives", "JOSE", "UAF", "Ceremony", "OAuth") + [
                 "CountersignServer", "Endpoints", "WebPages", "CeremonyEngine", "OAuthProvider", "AppSignIn",
-                "Accounts", "Pages", "Passwords", "SQLStore", "SQLiteStore", "Settings", "Records", "Sealing",
+                "Accounts", "Pages", "Passwords", "Push", "SQLStore", "SQLiteStore", "Settings", "Records", "Sealing",
                 "UAFRelyingParty", arguments, configuration, hummingbird, hummingbirdCore, hummingbirdTLS, httpClient,
                 lifecycle, log, metrics, nio, nioHTTP1, nioSSL, system, unixSignals, x509, asn1, crypto, cryptoExtras,
                 "CSystemClock",
@@ -220,6 +225,12 @@ let package = Package(
             name: "OAuthProviderTests",
             dependencies: sdk("_Primitives", "JOSE", "OAuth") + [
                 "OAuthProvider", "AppSignIn", "FreshStores", "SQLStore", "Settings", "Records", "Sealing", crypto,
+            ]),
+        .testTarget(
+            name: "PushTests",
+            dependencies: sdk("_Primitives", "JOSE", "UAF", "Ceremony") + [
+                "Push", "CeremonyEngine", "Settings", "Records", nio, nioPosix, nioHTTP1, nioSSL, crypto, cryptoExtras,
+                x509, asn1,
             ]),
         .testTarget(name: "TextsTests", dependencies: ["Texts"]),
         .testTarget(

@@ -1,6 +1,19 @@
 extension Limits {
     /// Limits that are the same on every server. No option changes them.
     public enum Fixed {
+        // MARK: Push
+
+        /// The bytes that are read of a push service's answer.
+        public static let pushAnswerBytes = 16_384
+        /// The bytes of an encrypted message by Web Push (RFC 8291, section 4).
+        public static let webPushRecordBytes = 4096
+        /// The bytes of an endpoint of Web Push.
+        public static let pushEndpointBytes = 2048
+        /// The hexadecimal digits of a device token of Apple. Apple promises no length.
+        public static let deviceTokenDigits = 400
+        /// The bytes of a key file of a push service.
+        public static let pushKeyFileBytes = 65_536
+
         // MARK: Settings
 
         /// The letters of a code that is mailed and typed: 50 bits.

@@ -165,6 +165,8 @@ public struct Limits: Sendable, Equatable {
     public var passwords = PasswordAccounts()
     /// The limits of mail to people.
     public var mail = Mail()
+    /// The limits of push messages.
+    public var push = Push()
     /// The life of the cookie by which the server recognises a browser.
     public var browserCookieLifetime: Duration = .seconds(400 * 24 * 60 * 60)
 

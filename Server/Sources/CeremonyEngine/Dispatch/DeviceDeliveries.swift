@@ -8,7 +8,8 @@ public struct DispatchFailure: Sendable, Equatable {
     public let dispatcher: String
     /// The number of the try, from 1.
     public let attempt: Int
-    /// The kind of the error. The error's own words stay out, because the words may contain the message.
+    /// The reason of a ``DeliveryError``, or the kind of another error. The words of another error stay out, because the
+    /// words may contain the message.
     public let reason: String
     /// `true` if the delivery is not tried again.
     public let isGivenUp: Bool
@@ -57,6 +58,10 @@ private struct DeviceDeliveries: Sendable {
                 try await dispatcher.deliver(DispatchMessage(target: message.target, content: message.content))
             }
             return .delivered
+        } catch let error as DeliveryError {
+            return self.failed(
+                taken, delivery, of: ceremony, error.reason, isFinal: error.nextTry == .never,
+                notBefore: error.nextTry.moment)
         } catch {
             return self.failed(taken, delivery, of: ceremony, "\(type(of: error))", isFinal: false)
         }
@@ -94,14 +99,15 @@ private struct DeviceDeliveries: Sendable {
 
     private func failed(
         _ taken: OutboxMessage, _ delivery: DeviceDelivery, of ceremony: CeremonyRecord, _ reason: String,
-        isFinal: Bool
+        isFinal: Bool, notBefore: Timestamp? = nil
     ) -> OutboxSettlement {
         let now = self.time.now()
         func failure(isGivenUp: Bool) -> DispatchFailure {
             DispatchFailure(
                 dispatcher: delivery.message.dispatcher, attempt: taken.attempt, reason: reason, isGivenUp: isGivenUp)
         }
-        guard !isFinal, let next = self.terms.nextTry(of: taken, at: now, before: delivery.expiresAt) else {
+        let usual = isFinal ? nil : self.terms.nextTry(of: taken, at: now, before: delivery.expiresAt)
+        guard let next = usual.map({ max($0, notBefore ?? $0) }), next < delivery.expiresAt else {
             let dispatcher = delivery.message.dispatcher
             if self.lossReports.spend(dispatcher, at: now) == nil { self.report(failure(isGivenUp: true)) }
             guard self.lossEntries.spend(ceremony.clientID ?? "", of: dispatcher, at: now) == nil else {
@@ -144,6 +150,13 @@ extension Dispatches {
                 sources: limits.oauth.clients, groups: dispatchers, protecting: .node),
             report: report)
         return OutboxEntry(.device, deliveries.terms) { try await deliveries.send($0) }
+    }
+}
+
+extension DeliveryError.NextTry {
+    /// The moment of the next try, if the dispatcher knows the moment.
+    fileprivate var moment: Timestamp? {
+        if case .notBefore(let moment) = self { moment } else { nil }
     }
 }
 

@@ -102,21 +102,23 @@ final class CheckedCalls: OutgoingCalls {
             && !Self.privateNetworks.contains { $0.contains(address) }
     }
 
-    /// Returns the number of calls to a party that can be under way at once; `nil` if the callers bound their calls.
-    private func mostCalls(of party: OutgoingCall.Party) -> Int? {
+    /// Returns the number of calls to a party that can be under way at once, to one host and in all; `nil` if the callers
+    /// bound their calls.
+    private func mostCalls(of party: OutgoingCall.Party) -> (perHost: Int, all: Int)? {
         switch party {
-        case .client: self.limits.oauth.outgoingCalls
-        case .clientDocument: self.limits.oauth.clientDocumentCalls
+        case .client: (self.limits.oauth.outgoingCallsPerHost, self.limits.oauth.outgoingCalls)
+        case .clientDocument: (self.limits.oauth.outgoingCallsPerHost, self.limits.oauth.clientDocumentCalls)
+        case .device: (self.limits.push.callsPerNamedHost, self.limits.deviceMessagesAtOncePerDispatcher)
         case .provider: nil
         }
     }
 
-    private func enter(_ target: Target, of party: OutgoingCall.Party, most: Int) throws {
+    private func enter(_ target: Target, of party: OutgoingCall.Party, most: (perHost: Int, all: Int)) throws {
         try self.underWay.withLock { underWay in
             let key = ExactText(target.host)
             let calls = underWay[party] ?? [:]
             let (here, all) = (calls[key] ?? 0, calls.values.reduce(0, +))
-            guard here < self.limits.oauth.outgoingCallsPerHost, all < most else {
+            guard here < most.perHost, all < most.all else {
                 throw OutgoingCallError("too many calls are under way, \(here) to \(target.host)")
             }
             underWay[party, default: [:]][key] = here + 1
@@ -234,6 +236,10 @@ final class CheckedCalls: OutgoingCalls {
             request.method = .POST
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(ByteBuffer(bytes: bytes))
+        case .bytes(let bytes, let fields):
+            request.method = .POST
+            for field in fields { request.headers.add(name: field.name, value: field.value) }
+            request.body = .bytes(ByteBuffer(bytes: bytes))
         }
         if let authorization = call.authorization { request.headers.add(name: "Authorization", value: authorization) }
         do {
@@ -245,7 +251,8 @@ final class CheckedCalls: OutgoingCalls {
             return OutgoingAnswer(
                 status: Int(response.status.code), body: body,
                 mediaType: Self.mediaType(response.headers.first(name: "Content-Type")),
-                mayBeKept: Self.age(response.headers[canonicalForm: "Cache-Control"].map(String.init)))
+                mayBeKept: Self.age(response.headers[canonicalForm: "Cache-Control"].map(String.init)),
+                retryAfter: response.headers.first(name: "Retry-After"))
         } catch is NIOTooManyBytesError {
             throw OutgoingCallError("its answer has more than \(call.longestAnswer ?? 0) bytes")
         } catch let error as HTTPClientError where error == .connectTimeout {

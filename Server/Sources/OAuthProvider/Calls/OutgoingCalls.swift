@@ -1,5 +1,5 @@
 /// A call of this server to an address that another party has named: an address of a client, for its keys or for
-/// messages to the client, or an address of another provider, by which people sign in.
+/// messages to the client, an address of another provider, by which people sign in, or the address of a push service.
 public struct OutgoingCall: Sendable, Equatable {
     /// The owner of the address. Calls to one kind of party never use up the places of another kind.
     public enum Party: Hashable, Sendable {
@@ -10,6 +10,22 @@ public struct OutgoingCall: Sendable, Equatable {
         /// Another provider, which the operator has set up. The callers bound the number of simultaneous calls
         /// (``Limits/OAuth/arrivalsAtOnce``, and two documents of each provider).
         case provider
+        /// A push service, at an address that a person's device has named.
+        case device
+    }
+
+    /// A header field of a call.
+    public struct Field: Sendable, Equatable {
+        /// The name.
+        public let name: String
+        /// The value. Not for a log.
+        public let value: String
+
+        /// Makes a field.
+        public init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
     }
 
     /// The content of the call.
@@ -20,6 +36,8 @@ public struct OutgoingCall: Sendable, Equatable {
         case form(String)
         /// A JSON document.
         case json([UInt8])
+        /// Bytes, with the fields that describe the bytes.
+        case bytes([UInt8], fields: [Field])
     }
 
     /// The address.
@@ -57,9 +75,14 @@ public struct OutgoingAnswer: Sendable, Equatable {
     public let mediaType: String?
     /// The time for which the answer may be kept (`Cache-Control`, `max-age`); `nil` if the answer does not say.
     public let mayBeKept: Duration?
+    /// The field `Retry-After`; `nil` without the field.
+    public let retryAfter: String?
 
     /// Creates an answer.
-    public init(status: Int, body: [UInt8], mediaType: String? = nil, mayBeKept: Duration? = nil) {
+    public init(
+        status: Int, body: [UInt8], mediaType: String? = nil, mayBeKept: Duration? = nil, retryAfter: String? = nil
+    ) {
+        self.retryAfter = retryAfter
         self.mediaType = mediaType
         self.status = status
         self.body = body
