@@ -272,8 +272,8 @@ let package = Package(
             dependencies: sdk(
                 "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "CountersignTestKit") + [
                     "CountersignCommand", "CountersignServer", "Endpoints", "CeremonyEngine", "OAuthProvider",
-                    "AppSignIn", "Accounts", "SQLStore", "SQLiteStore", "UAFRelyingParty", "Settings", "Records",
-                    "Sealing", arguments,
+                    "AppSignIn", "Accounts", "Push", "SQLStore", "SQLiteStore", "UAFRelyingParty", "Settings",
+                    "Records", "Sealing", arguments,
                     hummingbird, hummingbirdTesting, httpTypes, crypto, lifecycle, log, metrics, hummingbirdTLS,
                     httpClient, nio,
                     nioHTTP1, nioEmbedded, nioSSL, x509, asn1,

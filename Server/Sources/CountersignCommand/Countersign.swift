@@ -23,7 +23,7 @@ struct Countersign: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, AdminCommand.self, AuditCommand.self, DatabaseCommand.self, DoctorCommand.self,
             TraceCommand.self,
-            MailCommand.self,
+            MailCommand.self, PushCommand.self,
             UAFCommand.self, ReceiptCommand.self, HashCommand.self, PinServiceCommand.self,
         ]
     )

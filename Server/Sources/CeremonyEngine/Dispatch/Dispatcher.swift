@@ -56,6 +56,19 @@ public struct DispatchedOperation: Sendable {
     /// The data of the back end for the dispatcher (`dispatchInformation`), not checked; always `nil` if the dispatcher
     /// takes no such data.
     public let dispatchInformation: JSONObject?
+
+    /// Creates an operation. The engine makes the operations of a server; the authors of dispatchers try their
+    /// dispatchers with operations of their own.
+    public init(
+        payload: OutOfBandPayload, link: String, accountID: String?, expiresAt: Timestamp,
+        dispatchInformation: JSONObject? = nil
+    ) {
+        self.payload = payload
+        self.link = link
+        self.accountID = accountID
+        self.expiresAt = expiresAt
+        self.dispatchInformation = dispatchInformation
+    }
 }
 
 /// The part of a dispatch's answer that a dispatcher makes.

@@ -194,6 +194,44 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(name: .long, help: "Extensions of responses that may be there, as ID,ID.")
     var extensions: String?
 
+    @Option(name: .long, help: "The key for Apple's push service (AuthKey_….p8), which only this user can read.")
+    var apnsKey: String?
+
+    @Option(name: .long, help: "The name of that key at Apple, ten letters.")
+    var apnsKeyId: String?
+
+    @Option(name: .long, help: "The team of that key at Apple, ten letters.")
+    var apnsTeam: String?
+
+    @Option(name: .long, help: "The bundle identifier of the app that Apple's push service reaches.")
+    var apnsTopic: String?
+
+    @Option(
+        name: .long,
+        help: "The environment of the app's push entitlement: production (App Store, TestFlight) or development.")
+    var apnsEnvironment: String?
+
+    @Option(name: .long, help: "Another address for Apple's push service, https://HOST:PORT: a gateway, or a test.")
+    var apnsAddress: String?
+
+    @Option(
+        name: .long,
+        help: "A service account for Firebase Cloud Messaging (JSON), which only this user can read.")
+    var fcmAccount: String?
+
+    @Option(name: .long, help: "Another address for Firebase Cloud Messaging, https://HOST:PORT.")
+    var fcmAddress: String?
+
+    @Option(
+        name: .long,
+        help: "The server's key for Web Push, a key on P-256 in PEM, which only this user can read.")
+    var webPushKey: String?
+
+    @Option(
+        name: .long,
+        help: "How push services of the web reach you, mailto:ADDRESS or an https address; with --web-push-key.")
+    var webPushContact: String?
+
     @Option(
         name: .long,
         help: "A list of breached passwords, which nobody may choose: `countersign hash breached` makes it.")

@@ -100,6 +100,8 @@ struct ServeConfiguration: Sendable {
     /// A command that takes mail as `sendmail -t` does, and the sender of mail.
     var mailCommand: String?
     var mailFrom: String?
+    /// The push services that reach people's devices.
+    var push = PushSettings()
     /// The socket of the service that evaluates PINs.
     var pinService: String?
     var tlsCertificate: String?
@@ -192,6 +194,7 @@ extension ServeConfiguration {
         guard (self.mailCommand == nil) == (self.mailFrom == nil) else {
             throw CommandFailure(.usage, "--mail-command and --mail-from go together")
         }
+        try self.push.check()
         guard self.softwareStatements == nil || self.clientRegistration || self.openClientRegistration else {
             throw CommandFailure(
                 .usage, "--software-statements needs --client-registration or --open-client-registration")

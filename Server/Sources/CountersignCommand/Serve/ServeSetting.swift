@@ -73,7 +73,7 @@ extension ServeSetting {
 
 extension ServeSetting {
     /// All settings, in the order of the printed settings.
-    static let all = Self.deployment + Self.clients + Self.phones + Self.people + Self.tls + Self.records
+    static let all = Self.deployment + Self.clients + Self.phones + Self.push + Self.people + Self.tls + Self.records
 
     private static let deployment: [ServeSetting] = [
         .value("data", \.data, \.dataFolder, .path, isAlwaysShown: true),
@@ -111,6 +111,19 @@ extension ServeSetting {
         .flag("channelBindingIfTold", \.channelBindingIfTold, \.channelBindingIfTold),
         .value("lenient", \.lenient, \.lenient, .words),
         .value("extensions", \.extensions, \.extensions, .words),
+    ]
+
+    private static let push: [ServeSetting] = [
+        .optional("apnsKey", \.apnsKey, \.push.apnsKey, .path),
+        .optional("apnsKeyId", \.apnsKeyId, \.push.apnsKeyID, .text),
+        .optional("apnsTeam", \.apnsTeam, \.push.apnsTeam, .text),
+        .optional("apnsTopic", \.apnsTopic, \.push.apnsTopic, .text),
+        .optional("apnsEnvironment", \.apnsEnvironment, \.push.apnsEnvironment, .text),
+        .optional("apnsAddress", \.apnsAddress, \.push.apnsAddress, .address),
+        .optional("fcmAccount", \.fcmAccount, \.push.fcmAccount, .path),
+        .value("fcmAddress", \.fcmAddress, \.push.fcmAddress, .address),
+        .optional("webPushKey", \.webPushKey, \.push.webPushKey, .path),
+        .optional("webPushContact", \.webPushContact, \.push.webPushContact, .text),
     ]
 
     private static let people: [ServeSetting] = [

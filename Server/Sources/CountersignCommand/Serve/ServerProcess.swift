@@ -13,6 +13,7 @@ import NIOSSL
 import OAuth
 import OAuthProvider
 import Passwords
+import Push
 import SQLStore
 import ServiceLifecycle
 import Settings
@@ -39,20 +40,31 @@ struct ServerProcess {
             self.configuration.limits, to: Limits(connections: limit), PasswordLimits())
         let connections = Self.connections(limit: limit, limits, metrics, logger)
         let stop = ServerStop(limits: limits)
-        let opened = try OpenStore(
-            folder: folder, keyFile: KeyFile(path: self.configuration.keyFile),
-            limits: limits, measure: { metrics.stored($0) })
-        let pins = self.configuration.pinService.map { PinServiceClient(path: $0, logger: logger) }
+        let outside = try self.outside(limits, logger)
+        let opened: OpenStore
+        do {
+            opened = try OpenStore(
+                folder: folder, keyFile: KeyFile(path: self.configuration.keyFile),
+                limits: limits, measure: { metrics.stored($0) })
+        } catch {
+            // An HTTP client that is not shut down ends the program.
+            await outside.push?.connections.close()
+            await outside.pins?.close()
+            throw error
+        }
         // The steps below run for every outcome, also if the server does not even begin. Afterwards the folder belongs
         // to the next process.
         let ending: Result<Void, any Error>
         do {
-            try await self.serve(opened, folder, hashing, pins, connections, stop, metrics, reloads, logger)
+            try await self.serve(opened, folder, hashing, outside, connections, stop, metrics, reloads, logger)
             ending = .success(())
         } catch {
             ending = .failure(error)
         }
-        if let pins { await stop.part("client of the PIN service") { await pins.close() } }
+        if let pins = outside.pins { await stop.part("client of the PIN service") { await pins.close() } }
+        if let push = outside.push {
+            await stop.part("connections to push services") { await push.connections.close() }
+        }
         await stop.part("store") { await opened.database.close() }
         stop.finish(logger)
         try ending.get()
@@ -60,7 +72,7 @@ struct ServerProcess {
 
     /// Serves until a signal ends the server, or a necessary part is missing.
     private func serve(
-        _ opened: OpenStore, _ folder: DataFolder, _ hashing: PasswordLimits, _ pins: PinServiceClient?,
+        _ opened: OpenStore, _ folder: DataFolder, _ hashing: PasswordLimits, _ outside: OutsideServices,
         _ connections: OpenConnections, _ stop: ServerStop, _ metrics: ServerMetrics, _ reloads: UnixSignalsSequence,
         _ logger: Logger
     ) async throws {
@@ -68,10 +80,10 @@ struct ServerProcess {
         let trace = try self.traceRecorder()
         let identity = try self.tlsIdentity()
         let mutual = try self.mutualTLS()
-        let assembly = try await self.assembly(opened, hashing, pins, metrics, trace, logger)
+        let assembly = try await self.assembly(opened, hashing, outside, metrics, trace, logger)
         try await assembly.logWarnedClients()
         // A missing PIN service is reported at the start, and not only to the first person who types a PIN.
-        if let pins { _ = try? await pins.key(of: "start") }
+        if let pins = outside.pins { _ = try? await pins.key(of: "start") }
         let database = opened.database
         metrics.watch(waiting: { database.waiting })
         let host = HostWatch(
@@ -207,7 +219,7 @@ struct ServerProcess {
     }
 
     private func assembly(
-        _ opened: OpenStore, _ hashing: PasswordLimits, _ pins: PinServiceClient?, _ metrics: ServerMetrics,
+        _ opened: OpenStore, _ hashing: PasswordLimits, _ outside: OutsideServices, _ metrics: ServerMetrics,
         _ trace: TraceRecorder?, _ logger: Logger
     ) async throws -> ServerAssembly {
         let rules = RuleFiles(
@@ -227,7 +239,7 @@ struct ServerProcess {
         configuration.simulatedPeople = try self.simulatedPeople()
         configuration.mail = try self.mail(opened.limits)
         configuration.logger = logger
-        configuration.pins = pins
+        configuration.pins = outside.pins
         configuration.identities = self.configuration.identities
         configuration.hasRegistration = self.configuration.clientRegistration
         configuration.isRegistrationOpen = self.configuration.openClientRegistration
@@ -240,10 +252,11 @@ struct ServerProcess {
             configuration.terms = Terms(version: version, address: address)
         }
         configuration.signInService = self.configuration.signInService
-        configuration.calls = CheckedCalls(
-            allowed: try Self.blocks(self.configuration.outgoingNetworks),
-            mayCallLoopback: Loopback.contains(URLComponents(string: self.configuration.issuer)?.host ?? ""),
-            limits: opened.limits, tls: try self.outgoingTLS())
+        configuration.calls = outside.calls
+        if let push = outside.push {
+            configuration.dispatchers = try push.dispatchers(
+                targets: opened.database, limits: opened.limits, metrics: metrics, logger: logger)
+        }
         configuration.versions = try ProtocolVersions.versions(self.configuration.versions)
         configuration.acceptsLessPreferredAttestation = leniency.acceptsLessPreferredAttestation
         configuration.acceptsOutdatedAuthenticators = leniency.acceptsOutdatedAuthenticators
@@ -254,6 +267,14 @@ struct ServerProcess {
         } catch let error as ChannelCertificateError {
             throw CommandFailure(.failed, "\(error)", remedy: "--channel-binding names the files, PEM each.")
         }
+    }
+
+    /// Returns the services outside this process. Throws ``CommandFailure`` for settings and files that cannot be used.
+    private func outside(_ limits: Limits, _ logger: Logger) throws -> OutsideServices {
+        let calls = try self.configuration.checkedCalls(limits)
+        return OutsideServices(
+            pins: self.configuration.pinService.map { PinServiceClient(path: $0, logger: logger) }, calls: calls,
+            push: try self.configuration.pushServices(calls: calls, limits))
     }
 
     /// Returns the simulated register; `nil` without a register. Throws ``CommandFailure`` that names the file and the
@@ -308,21 +329,6 @@ struct ServerProcess {
         }
     }
 
-    /// Returns TLS with the certification authorities that calls trust. Throws ``CommandFailure`` that names the file.
-    private func outgoingTLS() throws -> TLSConfiguration {
-        var tls = TLSConfiguration.makeClientConfiguration()
-        guard let path = self.configuration.caFile else { return tls }
-        do {
-            let authorities = try NIOSSLCertificate.fromPEMFile(path)
-            guard !authorities.isEmpty else { throw CommandFailure(.usage, "\(path) has no certificate in PEM") }
-            tls.additionalTrustRoots = [.certificates(authorities)]
-            return tls
-        } catch is NIOSSLError {
-            throw CommandFailure(
-                .usage, "\(path) cannot be read as certificates in PEM", remedy: "--ca-file names the file.")
-        }
-    }
-
     /// Returns the issuers that may vouch for software, with the keys from the operator's file.
     private func softwareStatements() throws -> SoftwareStatementIssuers {
         guard let path = self.configuration.softwareStatements else { return SoftwareStatementIssuers() }
@@ -346,15 +352,8 @@ struct ServerProcess {
         }
     }
 
-    private func proxies() throws -> [AddressBlock] { try Self.blocks(self.configuration.trustedProxies) }
-
-    private static func blocks(_ texts: [String]) throws -> [AddressBlock] {
-        try texts.map { text in
-            guard let block = AddressBlock(text) else {
-                throw CommandFailure(.usage, "\(text) is not a block of addresses such as 10.0.0.0/8")
-            }
-            return block
-        }
+    private func proxies() throws -> [AddressBlock] {
+        try ServeConfiguration.blocks(self.configuration.trustedProxies)
     }
 
     /// Returns a listener. A listener for strangers counts its connections in `connections`, and all such listeners
@@ -381,6 +380,16 @@ struct ServerProcess {
                 availableConnectionsDelegate: connections),
             onServerRunning: { _ in listening.report() }, logger: quiet)
     }
+}
+
+/// The services outside this process that the server calls.
+private struct OutsideServices {
+    /// The service that evaluates PINs; `nil` without the service.
+    let pins: PinServiceClient?
+    /// The way to addresses that other parties have named.
+    let calls: CheckedCalls
+    /// The push services; `nil` without any.
+    let push: PushSettings.Services?
 }
 
 /// Reads metadata, policies, and certificate and key again whenever the process gets SIGHUP.
