@@ -65,7 +65,8 @@ struct APNsTests {
         }
         let first = try token()
         let claims = try PushCredentials.claims(first, by: VerificationKey(self.key.publicKey))
-        #expect(try claims.string("iss") == "DEF123GHIJ" && claims.integer("iat") == 1_900_000_000)
+        #expect(try claims.string("iss") == "DEF123GHIJ")
+        #expect(try claims.integer("iat") == 1_900_000_000)
         #expect(claims.members.count == 2)
         let header = try UnverifiedJWS(compact: first).header
         #expect(header.algorithm == "ES256" && header.keyID == "ABC123DEFG")
@@ -84,9 +85,12 @@ struct APNsTests {
     @Test("after the clock went back, the token is made anew: Apple refuses a token from the future")
     func clockWentBack() throws {
         let (apns, content) = (try self.apns(), try self.content())
-        let first = try apns.request(content, to: PushedDevice.apnsToken, at: self.clock.now).field("authorization")
+        func field() throws -> String? {
+            try apns.request(content, to: PushedDevice.apnsToken, at: self.clock.now).field("authorization")
+        }
+        let first = try field()
         self.clock.advance(by: .seconds(-1))
-        #expect(try apns.request(content, to: PushedDevice.apnsToken, at: self.clock.now).field("authorization") != first)
+        #expect(try field() != first)
     }
 
     @Test("a target is hexadecimal, so no target leads to another path of the service")

@@ -1,5 +1,6 @@
 import Ceremony
 import CeremonyEngine
+import Crypto
 import Push
 import Records
 import Settings
@@ -57,6 +58,24 @@ struct PushDispatcherTests {
 
     private var kinds: [PushEvent.Kind] { self.events.all.map(\.kind) }
 
+    @Test("the three dispatchers have the names of the interface, need a target and take no data of back ends")
+    func names() throws {
+        let targets = OneTarget(nil)
+        let account = try ServiceAccount(file: try PushCredentials.serviceAccountFile())
+        let key = P256.Signing.PrivateKey()
+        let credential = try APNsCredential(key: key, keyID: "ABC123DEFG", team: "DEF123GHIJ")
+        let webPush = try WebPush(key: key, contact: "mailto:push@example.com", calls: NotedCalls())
+        let apns = APNs(credential, topic: "com.example.app", address: "https://apns.example", calls: NotedCalls())
+        let all = try Dispatchers.standard
+            .adding(PushDispatcher(apns, targets: targets))
+            .adding(PushDispatcher(FCM(account, calls: NotedCalls()), targets: targets))
+            .adding(PushDispatcher(webPush, targets: targets))
+        #expect(
+            all.names.suffix(3) == ["apple-push-notification-service", "firebase-cloud-messaging", "web-push"])
+        #expect(all.haveTargets)
+        #expect(!all.takeInformation)
+    }
+
     @Test("a device of another dispatcher is no target; one without address, form or wish receives nothing any more")
     func targets() async throws {
         let targets = OneTarget(nil)
@@ -92,7 +111,8 @@ struct PushDispatcherTests {
             try await dispatcher.deliver(message)
         }
         let members = got.withLock { $0 }
-        #expect(try self.device.open(try #require(members.first)).redeemData.token == PushedDevice.secrets[0])
+        let opened = try self.device.open(try #require(members.first))
+        #expect(opened.redeemData.token == PushedDevice.secrets[0])
         #expect(members.last == ["nma_data_version": .string("1")])
         #expect(self.kinds == [.delivered, .delivered])
     }
@@ -112,7 +132,7 @@ struct PushDispatcherTests {
         #expect(reached.withLock { $0 } == ["a:1", "a:2"])
     }
 
-    @Test("a message is dropped without a call if the device is gone, wants no push, has another dispatcher, or is over")
+    @Test("a message is dropped without a call if it is over, or if the device is gone or is no target any more")
     func dropped() async throws {
         let targets = OneTarget(try self.target())
         let calls = Mutex(0)
@@ -167,7 +187,7 @@ struct PushDispatcherTests {
         #expect(targets.current?.address == "a:1")
     }
 
-    @Test("a refused credential stops the dispatcher: no call, no ended target, back ends are told at once; once reported")
+    @Test("a refused credential stops the dispatcher: no call, no ended target, and back ends are told at once")
     func stopped() async throws {
         let targets = OneTarget(try self.target())
         let answer = Mutex(PushAnswer.dispatcherStopped("InvalidProviderToken"))
@@ -184,7 +204,8 @@ struct PushDispatcherTests {
         await #expect(throws: DeliveryError.self) {
             _ = try await dispatcher.delivery(of: operation, to: try self.target())
         }
-        #expect(calls.withLock { $0 } == 1 && targets.current?.address == "a:1")
+        #expect(calls.withLock { $0 } == 1)
+        #expect(targets.current?.address == "a:1")
         #expect(self.kinds == [.stopped, .held, .held])
         // The operator has mended the cause at the service.
         answer.withLock { $0 = .delivered }
@@ -197,13 +218,17 @@ struct PushDispatcherTests {
     @Test("one wrong setting ends no target: without a recent success a bad token stops the dispatcher")
     func wrongSetting() async throws {
         let targets = OneTarget(try self.target())
-        let answers = Mutex<[PushAnswer]>([.targetRefused("BadDeviceToken"), .delivered, .targetRefused("BadDeviceToken")])
+        let refused = PushAnswer.targetRefused("BadDeviceToken")
+        let answers = Mutex([refused, .delivered, refused])
         let dispatcher = self.dispatcher(targets) { _, _ in answers.withLock { $0.removeFirst() } }
-        #expect(await self.nextTry(dispatcher, try await self.message(dispatcher, try self.target())) == .asUsual)
+        let first = try await self.message(dispatcher, try self.target())
+        #expect(await self.nextTry(dispatcher, first) == .asUsual)
         #expect(targets.current?.address == "a:1" && dispatcher.stoppedServices == 1)
         self.clock.advance(by: Limits.Push().stoppedPause)
-        #expect(await self.nextTry(dispatcher, try await self.message(dispatcher, try self.target())) == nil)
-        #expect(await self.nextTry(dispatcher, try await self.message(dispatcher, try self.target())) == .never)
+        let second = try await self.message(dispatcher, try self.target())
+        #expect(await self.nextTry(dispatcher, second) == nil)
+        let third = try await self.message(dispatcher, try self.target())
+        #expect(await self.nextTry(dispatcher, third) == .never)
         #expect(targets.current?.address == nil)
     }
 

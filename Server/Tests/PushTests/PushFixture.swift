@@ -1,4 +1,5 @@
 import Ceremony
+import CeremonyEngine
 import Crypto
 import CryptoExtras
 import Foundation
@@ -9,8 +10,6 @@ import Settings
 import Synchronization
 import Testing
 import _Primitives
-
-@testable import CeremonyEngine
 
 /// A clock that tests move.
 final class MovedClock: Sendable {
@@ -126,8 +125,7 @@ struct PushedDevice {
                 token: Self.secrets[0], redeemURL: try #require(URL(string: "https://sign-in.example.com/redeem"))),
             data: #"{"payee":"Example Bakery","amount":"12.50 EUR"}"#)
         return DispatchedOperation(
-            payload: payload, link: "https://sign-in.example.com/open", accountID: "account-1", expiresAt: expiresAt,
-            dispatchInformation: nil)
+            payload: payload, link: "https://sign-in.example.com/open", accountID: "account-1", expiresAt: expiresAt)
     }
 
     /// The words that stand in the operation and about the device.
