@@ -5,7 +5,7 @@ import Foundation
 import Testing
 import _Primitives
 
-@Suite("Operations parity 98, decision 124: messages of all errors in four languages")
+@Suite("Operations parity 98, decision 123: messages of all errors in four languages")
 struct MessageCatalogueTests {
     /// An error of a face, with its name for a failed expectation.
     struct Case: Sendable, CustomTestStringConvertible {
