@@ -1,5 +1,6 @@
 import CeremonyEngine
 import Records
+import SQLStore
 import Settings
 import Synchronization
 import Testing
