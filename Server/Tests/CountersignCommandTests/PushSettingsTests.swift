@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import Hummingbird
 import NIOCore
+import NIOSSL
 import Push
 import Settings
 import Synchronization
