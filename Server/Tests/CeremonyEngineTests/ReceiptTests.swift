@@ -3,6 +3,7 @@ import CeremonyEngine
 import Crypto
 import JOSE
 import Records
+import SQLStore
 import Settings
 import Testing
 import UAF

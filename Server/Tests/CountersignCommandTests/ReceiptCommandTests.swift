@@ -1,3 +1,4 @@
+import ArgumentParser
 import Crypto
 import Foundation
 import JOSE

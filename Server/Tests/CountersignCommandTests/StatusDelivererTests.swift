@@ -3,6 +3,7 @@ import Endpoints
 import Foundation
 import HTTPTypes
 import Hummingbird
+import JOSE
 import Logging
 import NIOCore
 import OAuthProvider
