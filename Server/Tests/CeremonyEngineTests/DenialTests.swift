@@ -94,7 +94,7 @@ struct DenialTests {
 
         /// The services whose questions the phone finds.
         func waiting() async throws -> [String] {
-            try await self.server.engine.backchannel.waiting(accountID: self.account.id).map(\.service)
+            try await self.server.engine.backchannel.waiting(for: self.server.device(of: self.account)).map(\.service)
         }
 
         func notices() async throws -> [NoticeRecord] {
@@ -163,7 +163,7 @@ struct DenialTests {
             let scene = try await Scene()
             try await scene.ask(scene.server.bank, "4711")
             let question = try #require(
-                try await scene.server.engine.backchannel.waiting(accountID: scene.account.id).first)
+                try await scene.server.engine.backchannel.waiting(for: scene.server.device(of: scene.account)).first)
             let request = try await scene.server.engine.redemptions.redeem(
                 token: try TestPhone.token(question.link), operation: .authentication)
             #expect(try await scene.judge(try scene.device.denial(statement, of: request), of: request) == .ok)
