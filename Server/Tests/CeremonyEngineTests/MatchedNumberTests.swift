@@ -30,7 +30,9 @@ struct MatchedNumberTests {
                     reference: reference, accountID: self.account.id, hint: "alice", message: message, number: number,
                     end: self.server.clock.now + .seconds(60)), client: self.server.bank)
             guard
-                let question = try await self.server.engine.backchannel.waiting(accountID: self.account.id).first
+                let question = try await self.server.engine.backchannel.waiting(
+                    for: self.server.device(of: self.account)
+                ).first
             else { return nil }
             return try await self.server.engine.redemptions.redeem(
                 token: try TestPhone.token(question.link), operation: .authentication)
