@@ -156,7 +156,7 @@ struct StandingTests {
         private func backchannel() async throws -> Prepared {
             let grant = "urn:openid:params:grant-type:ciba"
             let client = try await self.f.register(ClientSettings(idTokenAlgorithm: .es256, grantTypes: [grant]))
-            let asked: Parameters = ["scope": "openid", "login_hint": "alice"]
+            let asked: Parameters = ["scope": "openid", "login_hint": "alice", "binding_message": "Call 1"]
             let body = try #require(
                 try await self.node().backchannelAuthentications.answer(
                     header: self.f.basic(client), body: asked.encoded

@@ -86,7 +86,7 @@ actor PhoneHolder {
         case agreed
         case denied(DenialStatement)
         /// Nobody has answered.
-        case none
+        case unanswered
     }
 
     /// Returns the answer to the shown request. The person is asked once. A script without an answer does not agree.
@@ -96,12 +96,13 @@ actor PhoneHolder {
         case .approve: self.hasDecided = true
         case .deny: return .denied(self.script.denial)
         case nil:
-            guard self.terminal.isInteractive else { return .none }
-            let decision = try? await self.terminal.decide(question)
-            guard decision == .agreed else {
-                return decision.map { .denied($0 == .disowned ? .notMe : .unwanted) } ?? .none
+            guard self.terminal.isInteractive else { return .unanswered }
+            switch try? await self.terminal.decide(question) {
+            case .agreed?: self.hasDecided = true
+            case .denied?: return .denied(.unwanted)
+            case .disowned?: return .denied(.notMe)
+            case nil: return .unanswered
             }
-            self.hasDecided = true
         }
         return .agreed
     }
@@ -144,7 +145,7 @@ actor PhoneHolder {
             switch await self.decide(isRegistration ? "Enrol this phone?" : "Approve?") {
             case .agreed: break
             case .denied(let statement): return handler.deny(statement)
-            case .none: return handler.cancel()
+            case .unanswered: return handler.cancel()
             }
         }
         let usable = context.authenticators.filter { authenticator in
@@ -193,7 +194,7 @@ actor PhoneHolder {
         switch await self.decide("Approve?") {
         case .agreed: handler.approve()
         case .denied(let statement): handler.deny(statement)
-        case .none: handler.cancel()
+        case .unanswered: handler.cancel()
         }
     }
 
@@ -240,7 +241,7 @@ actor PhoneHolder {
             switch await self.decide("Approve?") {
             case .agreed: break
             case .denied(let statement): return handler.deny(statement)
-            case .none: return handler.cancel()
+            case .unanswered: return handler.cancel()
             }
         }
         self.report.say(["event": .string("number"), "digits": .integer(Int64(context.length))]) { terminal in

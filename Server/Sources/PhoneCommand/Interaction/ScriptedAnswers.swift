@@ -1,3 +1,4 @@
+import Ceremony
 import Countersign
 import Foundation
 
