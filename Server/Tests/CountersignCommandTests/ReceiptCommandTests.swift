@@ -48,9 +48,11 @@ struct ReceiptCommandTests {
         func verdict(_ file: String = "receipt", content: String = "content", keys: String = "keys") throws
             -> ReceiptVerdict
         {
-            try ReceiptCommand.Verify.parse([
-                "\(self.folder)/\(file)", "--content", "\(self.folder)/\(content)", "--keys", "\(self.folder)/\(keys)",
-            ]).verdict()
+            let command = try ReceiptCommand.Verify.parse([
+                self.folder + "/" + file, "--content", self.folder + "/" + content, "--keys",
+                self.folder + "/" + keys,
+            ])
+            return command.verdict()
         }
     }
 
