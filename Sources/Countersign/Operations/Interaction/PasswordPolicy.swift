@@ -30,11 +30,13 @@ public protocol PasswordPolicy: Sendable {
 }
 
 /// A policy's reason for refusing a password, for the app to show. The reason never contains the password.
-public struct PasswordValidationError: Error, Hashable, Sendable {
+public struct PasswordValidationError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The reason: a text of the policy in the person's language, or an event for which each language has a sentence.
     public let event: ErrorEvent
     /// The reason as a text: the text of the policy, or the sentence of the event in English.
     public var message: String { EnglishMessages().words(self.event).text }
+    /// The reason as a text.
+    public var description: String { self.message }
 
     /// Creates a refusal with a text of the policy.
     public init(_ message: String) { self.event = .supplied(message) }
