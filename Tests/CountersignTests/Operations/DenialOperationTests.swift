@@ -52,7 +52,10 @@ struct DenialOperationTests {
             transaction: [text("Pay 5")],
             requester: ReturnUAFRequest.Requester(service: "Bank", browserID: "browser"))
         let before = await world.server.accepted.count
-        let error = await operationError { _ = try await world.phone.authenticate(payload) }
+        let operation = world.phone.ready(try await world.operation(payload))
+        let error = await operationError {
+            _ = try await operation.transactionConfirmer(world.phone.person).execute() as AuthenticationSuccess
+        }
         #expect(error == .fido(.userCanceled))
         #expect(
             await world.server.denials == [VirtualServer.Denial(username: "alice", statement: statement)])

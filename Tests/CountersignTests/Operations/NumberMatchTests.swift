@@ -25,8 +25,10 @@ struct NumberMatchTests {
     func right() async throws {
         let world = try await Self.world()
         world.phone.person.script.numbers = ["004711"]
-        _ = try await world.phone.authenticate(
-            try await world.server.authentication(username: "alice", transaction: [text("Pay 5")], number: "004711"))
+        let payload = try await world.server.authentication(
+            username: "alice", transaction: [text("Pay 5")], number: "004711")
+        let operation = world.phone.ready(try await world.operation(payload))
+        _ = try await operation.transactionConfirmer(world.phone.person).execute() as AuthenticationSuccess
         #expect(Self.questions(world) == [.transaction, .number, .authenticator, .pin])
         let extensions = try #require(await world.server.accepted.last).assertions.flatMap(\.extensions)
         #expect(extensions.map(\.id).contains(NumberAnswer.id))
