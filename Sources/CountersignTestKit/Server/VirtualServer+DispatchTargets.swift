@@ -61,7 +61,8 @@ extension VirtualServer {
     public func changeDispatchTarget(
         of username: Username, _ change: @Sendable (VirtualDispatchTarget) -> VirtualDispatchTarget?
     ) {
-        self.devices?.targets[username] = self.devices?.targets[username].flatMap(change)
+        let changed = self.dispatchTarget(of: username).flatMap(change)
+        self.devices?.targets[username] = changed
     }
 
     /// Gives a name to another device of a person, so that no further device can have the name.
