@@ -64,6 +64,22 @@ public struct AuthenticationAssurance: Hashable, Sendable {
     /// `acr`, the level.
     public let level: AssuranceLevel
 
+    /// The assurance of the same authentication as one factor: the level without the verification of a person, and the
+    /// methods without `mfa`.
+    public var asOneFactor: AuthenticationAssurance {
+        let level: AssuranceLevel =
+            switch self.level {
+            case .oneFactor, .twoFactor: .oneFactor
+            case .oneFactorInHardware, .twoFactorInHardware: .oneFactorInHardware
+            }
+        return AuthenticationAssurance(methods: self.methods.filter { $0 != "mfa" }, level: level)
+    }
+
+    private init(methods: [String], level: AssuranceLevel) {
+        self.methods = methods
+        self.level = level
+    }
+
     /// Derives the assurance from the signatures of one response. The methods of all signatures count, and the level is
     /// the level of the surest signature. A verified person is surer than a key in hardware.
     public init(_ signatures: some Sequence<SignatureAssurance>) {

@@ -17,12 +17,18 @@ public struct Requester: Hashable, Sendable {
     /// The way in which the token was sent: the name of a `DispatchChannel` of the target `UAF`, or a name of another
     /// server.
     public let channel: String?
+    /// A short text that the service's page shows too. Show the text beside the question, so that the person can compare
+    /// the two; `nil` for nearly every request. A person who approves without a comparison is not protected (NIST SP
+    /// 800-63B-4, section 3.1.3).
+    public let channelLinking: String?
 
     /// Creates a requester. Public also for an app's own tests.
     public init(
         service: String?, origin: String? = nil, address: String? = nil, browser: String? = nil,
-        browserID: String? = nil, isNewBrowser: Bool = false, channel: String? = nil
+        browserID: String? = nil, isNewBrowser: Bool = false, channel: String? = nil,
+        channelLinking: String? = nil
     ) {
+        self.channelLinking = channelLinking
         self.service = service
         self.origin = origin
         self.address = address

@@ -177,6 +177,7 @@ extension ClientCore {
             address: requester.address.map { DisplayText.line($0) },
             browser: requester.browser.map { DisplayText.line($0) }, browserID: requester.browserID,
             isNewBrowser: isNew,
-            channel: request.dispatchChannel.map { DisplayText.line($0) })
+            channel: request.dispatchChannel.map { DisplayText.line($0) },
+            channelLinking: requester.channelLinking.map { DisplayText.line($0) })
     }
 }

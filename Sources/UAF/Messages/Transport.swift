@@ -116,12 +116,16 @@ extension ReturnUAFRequest {
         public var browser: String?
         /// `browserId`: an identifier that stays the same for the same browser, so the phone can notice a new browser.
         public var browserID: String?
+        /// `channelLinking`: a text of at most 16 bytes that the requester's page shows too, for a comparison by the
+        /// person.
+        public var channelLinking: String?
 
         /// Creates a requester.
         public init(
             service: String? = nil, origin: String? = nil, address: String? = nil, browser: String? = nil,
-            browserID: String? = nil
+            browserID: String? = nil, channelLinking: String? = nil
         ) {
+            self.channelLinking = channelLinking
             self.service = service
             self.origin = origin
             self.address = address
@@ -135,6 +139,7 @@ extension ReturnUAFRequest {
             self.address = try members.string("address", 1...512)
             self.browser = try members.string("browser", 1...512)
             self.browserID = try members.string("browserId", 1...512)
+            self.channelLinking = try members.string("channelLinking", 1...16)
         }
 
         var json: JSONObject {
@@ -144,6 +149,7 @@ extension ReturnUAFRequest {
             object["address"] = self.address.map { .string($0) }
             object["browser"] = self.browser.map { .string($0) }
             object["browserId"] = self.browserID.map { .string($0) }
+            object["channelLinking"] = self.channelLinking.map { .string($0) }
             return object
         }
     }

@@ -65,6 +65,7 @@ struct ClientOperations: Sendable {
             "How long after its first use a refresh token that nothing binds gives the same next token; missing for the server's own time."
         ),
         .required("idTokenAtRefresh", .boolean, "Whether the answer to a refresh has an ID token."),
+        .required("channelLinking", .boolean, "Whether a dispatch can have a text that page and phone show."),
         .required("subjectClients", .strings, "The services whose tokens it may exchange for its own (RFC 8693)."),
         .optional("mayAct", "The service that alone may act with its tokens."),
         .optional("ssoGroup", "The group of apps of a device that sign in by each other."),
@@ -203,6 +204,10 @@ struct ClientOperations: Sendable {
             .optional(
                 "idTokenAtRefresh", .boolean,
                 "Whether the answer to a refresh has an ID token, where the scope openid was granted. That of a new service has."
+            ),
+            .optional(
+                "channelLinking", .boolean,
+                "Whether a dispatch can have a text that page and phone show for a comparison. NIST SP 800-63B-4, section 3.1.3, is against it: such an answer counts as one factor."
             ),
             .optional("subjectClients", .strings, "All services whose tokens it may exchange, by their client ids."),
             .optional(
@@ -364,6 +369,7 @@ struct ClientOperations: Sendable {
             "tokenEndpointAuthMethod": .string(client.settings.authenticationMethod),
             "assertionAudience": .string(client.settings.assertionAudience.rawValue),
             "idTokenAtRefresh": .bool(client.settings.tokens.refreshesIDToken),
+            "channelLinking": .bool(client.settings.tokens.linksChannels),
             "scopes": .array(client.settings.tokens.scopes.map(JSON.string)),
             "resources": .array(client.settings.tokens.resources.map(JSON.string)),
             "audiences": .array(client.settings.tokens.audiences.map(JSON.string)),
@@ -480,6 +486,7 @@ struct ClientOperations: Sendable {
             return audience
         }
         change.tokens.keyBound = try body.bool("dpopBoundAccessTokens")
+        change.tokens.linksChannels = try body.bool("channelLinking")
         change.tokens.userinfoAlgorithm = try body.string("userinfoSignedResponseAlg").map { name in
             if name.hasSameBytes(as: "none") { return .unsigned }
             guard let algorithm = JWSAlgorithm(rawValue: name) else {

@@ -174,7 +174,9 @@ public struct AuthenticationAnswers: CeremonyPart {
             by: verifier)
         let verified = try self.verify(checked, response, stored, by: verifier)
         let attempt = try await self.numbers.attempt(at: ceremony, by: verified, at: now)
-        let assurance = verified.assurance
+        // A person who compares a text may have approved the question of another (NIST SP 800-63B-4, section 3.1.3).
+        let assurance =
+            ceremony.detail.channelLinking == nil ? verified.assurance : verified.assurance.asOneFactor
         let receipt = try await self.receipts.receipt(of: ceremony, verified, response, stored, at: now)
         let continuation = self.random.token()
         let accepted: CeremonyRecord?

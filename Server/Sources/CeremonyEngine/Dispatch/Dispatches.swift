@@ -18,8 +18,9 @@ public struct DispatchRequest: Sendable {
     /// `context` of the wrapped request.
     ///
     /// For an authentication: `subject` for a known person, `transaction` for a text or a picture or `payment` for
-    /// typed fields to agree to, and `policy` for a named policy. For a registration: `subject` and `policy`. For a
-    /// deregistration: the context of ``Deregistrations/deregister(_:client:)``.
+    /// typed fields to agree to, `policy` for a named policy, and `channelLinking` for a text that page and phone show,
+    /// if the client may have one. For a registration: `subject` and `policy`. For a deregistration: the context of
+    /// ``Deregistrations/deregister(_:client:)``.
     public var context: JSONObject?
 
     /// Creates a request for a dispatch.
@@ -66,6 +67,8 @@ public struct DispatchAnswer: Sendable, Equatable {
     public var number: String?
     /// The transactions in the normalised form that the phone shows and signs.
     public var transaction: [Transaction]
+    /// The text that the phone shows too, for a comparison by the person; `nil` if the dispatch asked for none.
+    public var channelLinking: String?
 
     init(_ result: DispatchResult, dispatcher: String) {
         self.result = result
@@ -95,8 +98,8 @@ public struct Dispatches: CeremonyPart {
     /// Throws `invalidRequest` for an unknown policy, a context that is not understood, a text that
     /// cannot be shown, a payment with an unacceptable field, a missing target or person, and a target or data that the
     /// dispatcher does not take. Throws `invalidPicture`, `pictureNotShown` if no authenticator of the person can show
-    /// the picture, `forbidden` for a registration or a deregistration by a client without the permission, and
-    /// `tooManyRequests` for a client that has used up its budget.
+    /// the picture, `forbidden` for a registration or a deregistration by a client without the permission and for
+    /// channel linking by a client without this setting, and `tooManyRequests` for a client that has used up its budget.
     ///
     /// The audit trail begins with the phone that takes the token: a dispatch that no phone takes leaves no entry. Only
     /// of dispatches that a dispatcher could not deliver, the trail has at most one entry an hour for each client and
@@ -120,6 +123,9 @@ public struct Dispatches: CeremonyPart {
         guard chosen.target == nil || context.subject != nil else {
             throw CeremonyError(.invalidRequest, "a dispatch to a device without the person whose device it is")
         }
+        guard !context.linksChannels || client.linksChannels else {
+            throw CeremonyError(.forbidden, "the client may not have a text for a comparison")
+        }
         _ = try self.rules.value.policy(named: context.policy, for: .authentication)
         let now = self.time.now()
         try self.budgets.countDispatch(of: client.id, subject: context.subject, at: now)
@@ -134,17 +140,19 @@ public struct Dispatches: CeremonyPart {
             accountID = known
         }
         let expiresAt = now + self.limits.dispatchLifetime
+        let text = context.linksChannels ? ChannelLinking.text(self.random) : nil
         let ceremony = CeremonyRecord(
             id: self.newIdentifier(), kind: context.transaction == nil ? .authentication : .transaction,
             clientID: client.id, accountID: accountID, createdAt: now, expiresAt: expiresAt,
             detail: CeremonyDetail(
                 service: client.name, origin: client.origin, contentType: context.transaction?.contentType.rawValue,
                 content: context.transaction?.content, policy: context.policy,
-                number: self.number(for: context, by: chosen, client)))
+                number: self.number(for: context, by: chosen, client), channelLinking: text))
         var answer = try await self.offer(ceremony, by: chosen)
         guard answer.result == .dispatched else { return answer }
         answer.number = ceremony.detail.number
         answer.transaction = context.transaction.map { [$0] } ?? []
+        answer.channelLinking = text
         return answer
     }
 
@@ -219,15 +227,19 @@ public struct Dispatches: CeremonyPart {
         let subject: String?
         let transaction: Transaction?
         let policy: String?
+        let linksChannels: Bool
 
         init(_ object: JSONObject, limits: Limits) throws {
             do {
-                let known: Set<ExactText> = ["subject", "transaction", ExactText(Payment.word), "policy"]
+                let known: Set<ExactText> = [
+                    "subject", "transaction", ExactText(Payment.word), "policy", "channelLinking",
+                ]
                 guard object.members.allSatisfy({ known.contains(ExactText($0.name)) }) else {
                     throw CeremonyError(.invalidRequest, "a context member that is not known")
                 }
                 self.subject = try object.string("subject")
                 self.policy = try object.string("policy")
+                self.linksChannels = try object.bool("channelLinking") ?? false
                 self.transaction = try Self.transaction(
                     object.array("transaction"), payment: object.object(Payment.word), limits: limits)
             } catch let error as CeremonyError {
@@ -292,5 +304,16 @@ public struct Dispatches: CeremonyPart {
             }
             return Transaction(contentType: .imagePNG, content: sent.content, pngCharacteristics: found)
         }
+    }
+}
+
+/// The text that a page and a phone show, so that a person can compare the two (channel linking).
+enum ChannelLinking {
+    /// Letters and digits that nobody confuses.
+    private static let alphabet = Array("23456789ABCDEFGHJKLMNPQRSTUVWXYZ".unicodeScalars)
+
+    /// Returns a new text: four of 32 signs, with the same chance for each.
+    static func text(_ random: RandomSource) -> String {
+        random.bytes(4).reduce(into: "") { $0.unicodeScalars.append(Self.alphabet[Int($1 & 31)]) }
     }
 }

@@ -47,7 +47,7 @@ extension CeremonyDetail {
     var requester: ReturnUAFRequest.Requester? {
         let requester = ReturnUAFRequest.Requester(
             service: self.service, origin: self.origin, address: self.address,
-            browser: self.browser, browserID: self.browserID)
+            browser: self.browser, browserID: self.browserID, channelLinking: self.channelLinking)
         return requester == ReturnUAFRequest.Requester() ? nil : requester
     }
 }

@@ -11,14 +11,17 @@ public struct DispatchingClient: Sendable, Equatable {
     public var mayEnrol: Bool
     /// `true` if the client shows the number that a person has to type on the phone, also for transactions.
     public var matchesNumbers: Bool
+    /// `true` if a dispatch can have a text that page and phone show for a comparison (channel linking).
+    public var linksChannels: Bool
 
     /// Creates a client.
     public init(
         id: String, name: String, origin: String?, mayDeregister: Bool = false, mayEnrol: Bool = false,
-        matchesNumbers: Bool = false
+        matchesNumbers: Bool = false, linksChannels: Bool = false
     ) {
         self.mayEnrol = mayEnrol
         self.matchesNumbers = matchesNumbers
+        self.linksChannels = linksChannels
         self.id = id
         self.name = name
         self.origin = origin

@@ -76,6 +76,7 @@ extension ClientCommand {
             "access tokens   \(try client.requiredString("accessTokenFormat"))",
             try client.integer("usedRefreshTokenSeconds", as: Int.self).map { "used tokens     repeated for \($0) s" },
             "at a refresh    \(try client.bool("idTokenAtRefresh") == true ? "an ID token" : "no ID token")",
+            try client.bool("channelLinking") == true ? "page and phone  show a text to compare" : nil,
             "sign in by      \((try client.strings("signInMethods") ?? []).joined(separator: " "))",
             "exchanges       \((try client.strings("subjectClients") ?? []).joined(separator: " "))",
             try client.string("mayAct").map { "may act         \($0)" },

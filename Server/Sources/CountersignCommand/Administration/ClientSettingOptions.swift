@@ -42,6 +42,14 @@ extension ClientCommand {
             help: "Whether the answer to a refresh has an ID token, where openid was granted.")
         var idTokenAtRefresh: Bool?
 
+        @Flag(
+            name: .customLong("channel-linking"), inversion: .prefixedNo,
+            help: """
+                Whether a dispatch can have a text that page and phone show, and the person compares. NIST SP \
+                800-63B-4, section 3.1.3, is against it: such an answer counts as one factor.
+                """)
+        var channelLinking: Bool?
+
         @Option(
             name: .long,
             help: ArgumentHelp(
@@ -273,6 +281,7 @@ extension ClientCommand {
             body["pkce"] = self.pkce.map(JSON.string)
             body["assertionAudience"] = self.assertionAudience.map(JSON.string)
             body["idTokenAtRefresh"] = self.idTokenAtRefresh.map(JSON.bool)
+            body["channelLinking"] = self.channelLinking.map(JSON.bool)
             for (name, list, isNone) in self.lists where isNone || !list.isEmpty {
                 body[name] = .array(list.map(JSON.string))
             }

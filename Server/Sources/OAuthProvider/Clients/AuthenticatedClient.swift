@@ -12,4 +12,6 @@ public struct AuthenticatedClient: Sendable, Equatable {
     public let matchesNumbers: Bool
     /// The client's own scopes, which an operator has given the client.
     public var scopes: [String] = []
+    /// `true` if the client's dispatches can have a text for a comparison of page and phone.
+    public var linksChannels = false
 }

@@ -39,7 +39,7 @@ extension Clients {
         return AuthenticatedClient(
             id: client.id, name: client.name, origin: try Self.origin(of: client),
             mayDeregister: client.settings.mayDeregister, matchesNumbers: client.settings.profile.matchesNumbers,
-            scopes: client.settings.tokens.scopes)
+            scopes: client.settings.tokens.scopes, linksChannels: client.settings.tokens.linksChannels)
     }
 
     /// Returns the client that a credential proves. Only the client's registered way counts (RFC 7591, section 2): a

@@ -77,6 +77,8 @@ public struct TokenSettingsChange: Sendable, Equatable {
     public var keyBound: Bool?
     /// The algorithm that answers of the userinfo endpoint are signed with.
     public var userinfoAlgorithm: UserinfoAlgorithmChange?
+    /// `true` if dispatches can have a text for a comparison of page and phone.
+    public var linksChannels: Bool?
 
     /// Creates these changes and no others.
     public init(
@@ -111,6 +113,7 @@ public struct TokenSettingsChange: Sendable, Equatable {
                 ?? settings.usedRefreshTokenLifetime,
             refreshesIDToken: self.refreshesIDToken ?? settings.refreshesIDToken)
         applied.keyBound = self.keyBound ?? settings.keyBound
+        applied.linksChannels = self.linksChannels ?? settings.linksChannels
         applied.userinfoAlgorithm =
             switch self.userinfoAlgorithm {
             case .signed(let algorithm): algorithm
@@ -138,7 +141,7 @@ extension TokenSettings {
             self.idTokenEncryption.map { [$0.algorithm.rawValue, $0.content.rawValue] } ?? [],
             [self.usedRefreshTokenLifetime.map { "\($0.components.seconds)" } ?? ""],
             [self.refreshesIDToken ? "" : "no ID token"], [self.keyBound ? "key" : ""],
-            [self.userinfoAlgorithm?.rawValue ?? ""],
+            [self.userinfoAlgorithm?.rawValue ?? ""], [self.linksChannels ? "channel linking" : ""],
         ].map { $0.map(ExactText.init) }
     }
 }

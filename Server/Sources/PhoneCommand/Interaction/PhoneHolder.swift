@@ -43,6 +43,7 @@ actor PhoneHolder {
         members.set("address", requester?.address)
         members.set("browser", requester?.browser)
         members.set("channel", requester?.channel)
+        members.set("channelLinking", requester?.channelLinking)
         if let requester { members["browserIsNew"] = .bool(requester.isNewBrowser) }
         members.set("transaction", text)
         members["payment"] = payment.map { .object($0.json) }
@@ -62,6 +63,7 @@ actor PhoneHolder {
             if let account {
                 rows.append(("Account", "\(DisplayText.line(account.username)) at \(account.server.baseURL)"))
             }
+            if let text = requester?.channelLinking { rows.append(("The page shows", text)) }
             terminal.list(rows)
             if let payment {
                 terminal.print()

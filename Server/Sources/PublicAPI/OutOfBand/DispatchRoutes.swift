@@ -207,10 +207,11 @@ struct DispatchRoutes: Sendable {
                 response = "data:image/png;base64,\(Data(try code.png()).base64EncodedString())"
             }
         }
-        if let response {
-            document["dispatcherInformation"] = .object([
-                "name": .string(answer.dispatcher), "response": .string(response),
-            ])
+        if response != nil || answer.channelLinking != nil {
+            var information: JSONObject = ["name": .string(answer.dispatcher)]
+            information["response"] = response.map { .string($0) }
+            information["channelLinking"] = answer.channelLinking.map { .string($0) }
+            document["dispatcherInformation"] = .object(information)
         }
         if !answer.transaction.isEmpty {
             document["transaction"] = .array(
@@ -284,6 +285,7 @@ extension DispatchingClient {
     package init(_ client: AuthenticatedClient) {
         self.init(
             id: client.id, name: client.name, origin: client.origin, mayDeregister: client.mayDeregister,
-            mayEnrol: client.scopes.containsBytes(of: Self.enrolmentScope), matchesNumbers: client.matchesNumbers)
+            mayEnrol: client.scopes.containsBytes(of: Self.enrolmentScope), matchesNumbers: client.matchesNumbers,
+            linksChannels: client.linksChannels)
     }
 }

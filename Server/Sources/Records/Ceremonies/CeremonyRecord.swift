@@ -176,14 +176,18 @@ public struct CeremonyDetail: Sendable, Equatable {
     /// The number that the person has to type on the phone; `nil` for a request without a number. The back end shows the
     /// number, and no phone does.
     public var number: String?
+    /// The text that the requester's page and the phone show, for a comparison by the person; `nil` for none.
+    public var channelLinking: String?
 
     /// Describes the details for a phone.
     public init(
         service: String? = nil, origin: String? = nil, address: String? = nil, browser: String? = nil,
         browserID: String? = nil, contentType: String? = nil, content: [UInt8]? = nil, deregistration: String? = nil,
-        policy: String? = nil, client: String? = nil, change: String? = nil, number: String? = nil
+        policy: String? = nil, client: String? = nil, change: String? = nil, number: String? = nil,
+        channelLinking: String? = nil
     ) {
         self.number = number
+        self.channelLinking = channelLinking
         self.change = change
         self.service = service
         self.origin = origin

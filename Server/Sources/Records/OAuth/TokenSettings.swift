@@ -61,6 +61,10 @@ public struct TokenSettings: Sendable, Equatable {
     /// The algorithm that signs the answers of the userinfo endpoint (`userinfo_signed_response_alg`, OpenID Connect
     /// Dynamic Client Registration 1.0, section 2); `nil` for unsigned JSON.
     public var userinfoAlgorithm: JWSAlgorithm?
+    /// `true` if the client's dispatches can have a text that page and phone show for a comparison by the person
+    /// (channel linking). NIST SP 800-63B-4, section 3.1.3, is against such a comparison: people approve without
+    /// comparing.
+    public var linksChannels = false
 
     /// Makes settings; by default the settings of a client that has tokens for this server alone.
     public init(
@@ -106,6 +110,7 @@ extension TokenSettings {
         json["usedRefreshTokenSeconds"] = self.usedRefreshTokenLifetime.map { .integer($0.components.seconds) }
         if !self.refreshesIDToken { json["refreshesIDToken"] = .bool(false) }
         if self.keyBound { json["keyBound"] = .bool(true) }
+        if self.linksChannels { json["channelLinking"] = .bool(true) }
         json["userinfoAlgorithm"] = self.userinfoAlgorithm.map { .string($0.rawValue) }
         return JSON.object(json).text
     }
@@ -129,6 +134,7 @@ extension TokenSettings {
                 },
                 refreshesIDToken: try json.bool("refreshesIDToken") ?? true)
             self.keyBound = try json.bool("keyBound") ?? false
+            self.linksChannels = try json.bool("channelLinking") ?? false
             self.userinfoAlgorithm = try json.string("userinfoAlgorithm").map { name in
                 guard let algorithm = JWSAlgorithm(rawValue: name) else {
                     throw StoreError(.corrupt, "the algorithm of a client's userinfo")

@@ -37,6 +37,7 @@ struct KeptSettingsTests {
             (Self.settings { $0.usedRefreshTokenLifetime = .seconds(5) }, #"{"usedRefreshTokenSeconds":5}"#),
             (Self.settings { $0.refreshesIDToken = false }, #"{"refreshesIDToken":false}"#),
             (Self.settings { $0.keyBound = true }, #"{"keyBound":true}"#),
+            (Self.settings { $0.linksChannels = true }, #"{"channelLinking":true}"#),
             (Self.settings { $0.userinfoAlgorithm = .es256 }, #"{"userinfoAlgorithm":"ES256"}"#),
         ])
     func tokens(settings: TokenSettings, text: String) throws {

@@ -16,6 +16,7 @@ extension CeremonyDetail {
         object["client"] = self.client.map { .string($0) }
         object["change"] = self.change.map { .string($0) }
         object["number"] = self.number.map { .string($0) }
+        object["channelLinking"] = self.channelLinking.map { .string($0) }
         return JSON.object(object).serialized
     }
 
@@ -31,6 +32,6 @@ extension CeremonyDetail {
             content: try object.string("content").flatMap { Base64URL.decode($0) },
             deregistration: try object.string("deregistration"), policy: try object.string("policy"),
             client: try object.string("client"), change: try object.string("change"),
-            number: try object.string("number"))
+            number: try object.string("number"), channelLinking: try object.string("channelLinking"))
     }
 }
