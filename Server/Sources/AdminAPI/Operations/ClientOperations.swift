@@ -8,20 +8,6 @@ import Records
 import Settings
 import _Primitives
 
-/// Words of clients' settings that other parts of the server choose, as a sentence lists the words.
-package struct ClientSettingWords: Sendable {
-    /// The ways to sign in, with their explanations.
-    let signInMethods: String
-    /// The types of authorization details.
-    let detailTypes: String
-
-    /// Names the words.
-    package init(signInMethods: String, detailTypes: String) {
-        self.signInMethods = signInMethods
-        self.detailTypes = detailTypes
-    }
-}
-
 /// The operations for clients: the services that people sign in to.
 struct ClientOperations: Sendable {
     let provider: OpenIDProvider

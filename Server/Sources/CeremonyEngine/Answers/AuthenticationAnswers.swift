@@ -177,7 +177,7 @@ public struct AuthenticationAnswers: CeremonyPart {
         // A person who compares a text may have approved the question of another (NIST SP 800-63B-4, section 3.1.3).
         let assurance =
             ceremony.detail.channelLinking == nil ? verified.assurance : verified.assurance.asOneFactor
-        let receipt = try await self.receipts.receipt(of: ceremony, verified, response, stored, at: now)
+        let receipt = try await self.receipts.receipt(of: ceremony, verified, assurance, response, stored, at: now)
         let continuation = self.random.token()
         let accepted: CeremonyRecord?
         do {

@@ -61,8 +61,8 @@ public struct Receipts: CeremonyPart {
     ///
     /// Cost: one ES256 signature, two hashes for each signature of the device, and for a client's sector one query.
     func receipt(
-        of ceremony: CeremonyRecord, _ verified: VerifiedAuthentication, _ response: UnverifiedAuthentication,
-        _ stored: [StoredCredential?], at now: Timestamp
+        of ceremony: CeremonyRecord, _ verified: VerifiedAuthentication, _ assurance: Assurance,
+        _ response: UnverifiedAuthentication, _ stored: [StoredCredential?], at now: Timestamp
     ) async throws -> ReceiptRecord? {
         guard let signer, ceremony.kind == .transaction, let client = ceremony.clientID,
             let hash = verified.confirmedContentHash, let type = ceremony.detail.contentType
@@ -70,7 +70,6 @@ public struct Receipts: CeremonyPart {
         let evidence = zip(response.assertionBytes, stored).compactMap { assertion, stored in
             stored.map { self.evidence(of: $0.credential, assertion) }
         }
-        let assurance = verified.assurance
         var claims: JSONObject = [
             "sub": .string(try await self.subjects.subject(verified.account, client)), "iat": .integer(now.seconds),
             "session_id": .string(ceremony.id), "client_id": .string(client),
