@@ -61,7 +61,7 @@ public struct Receipts: CeremonyPart {
     ///
     /// Cost: one ES256 signature, two hashes for each signature of the device, and for a client's sector one query.
     func receipt(
-        of ceremony: CeremonyRecord, _ verified: VerifiedAuthentication, _ assurance: Assurance,
+        of ceremony: CeremonyRecord, _ verified: VerifiedAuthentication, _ assurance: AuthenticationAssurance,
         _ response: UnverifiedAuthentication, _ stored: [StoredCredential?], at now: Timestamp
     ) async throws -> ReceiptRecord? {
         guard let signer, ceremony.kind == .transaction, let client = ceremony.clientID,

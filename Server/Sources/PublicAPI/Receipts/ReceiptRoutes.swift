@@ -84,7 +84,7 @@ struct ReceiptRoutes: Sendable {
     }
 
     @Sendable private func ownReceipts(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let account = try await self.authorization.account(ofDeviceIn: request, at: Self.own, context)
+        let account = try await self.authorization.caller(of: request, at: Self.own, context).account
         let receipts = try await self.receipts.receipts(accountID: account.id)
         return .json([
             "username": .string(account.reference.text), "receipts": .array(receipts.map { .object($0.copy) }),
