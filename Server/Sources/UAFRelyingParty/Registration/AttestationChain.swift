@@ -26,6 +26,9 @@ struct AttestationChain {
         UAFRefusal(.unacceptableAttestation, .attestation, reason)
     }
 
+    /// The leaf's extensions.
+    var leafExtensions: Certificate.Extensions { self.certificates[0].extensions }
+
     /// The leaf's public key, as DER SubjectPublicKeyInfo.
     var subjectPublicKeyInfo: [UInt8] { self.certificates[0].subjectPublicKeyInfo }
 
@@ -36,7 +39,23 @@ struct AttestationChain {
     func validate(
         for entry: MetadataCatalog.Entry, in catalog: MetadataCatalog, readings: LenientReadings, at now: Timestamp
     ) throws(UAFRefusal) -> [AttestationCertificate] {
-        let path = try self.path(to: entry.roots)
+        let path = try self.validPath(to: entry.roots, readings: readings, at: now)
+        for (index, certificate) in path.enumerated() {
+            guard !catalog.isRevoked(certificate, of: entry.statement.aaid) else {
+                throw UAFRefusal(.revokedAuthenticator, .revocation, "certificate \(index)")
+            }
+        }
+        let aaid = entry.statement.aaid
+        try self.checkModel(aaid, isShared: catalog.isShared(path, of: aaid))
+        return path
+    }
+
+    /// Checks the path to a root against RFC 5280 §6.1. Returns the path: leaf first, the root last, also if the root
+    /// was not sent. Throws ``UAFRefusal`` 1496 for an invalid path.
+    func validPath(
+        to roots: [AttestationCertificate], readings: LenientReadings, at now: Timestamp
+    ) throws(UAFRefusal) -> [AttestationCertificate] {
+        let path = try self.path(to: roots)
         for (index, certificate) in path.enumerated() {
             if !readings.row18ExpiredCertificates {
                 guard certificate.notBefore <= now, now <= certificate.notAfter else {
@@ -50,15 +69,10 @@ struct AttestationChain {
             guard certificate.serialNumber.count <= VerificationLimits.serialNumberBytes else {
                 throw Self.refusal("certificate \(index) has too long a serial number")
             }
-            guard !catalog.isRevoked(certificate, of: entry.statement.aaid) else {
-                throw UAFRefusal(.revokedAuthenticator, .revocation, "certificate \(index)")
-            }
         }
         // A listed leaf is a root itself (§18, row 19). Any other leaf must not be able to issue leaves.
-        if !entry.roots.contains(where: { $0.der == path[0].der }) { try self.checkLeaf(path[0]) }
+        if !roots.contains(where: { $0.der == path[0].der }) { try self.checkLeaf(path[0]) }
         try self.checkUsage(path, readings)
-        let aaid = entry.statement.aaid
-        try self.checkModel(aaid, isShared: catalog.isShared(path, of: aaid))
         return path
     }
 
