@@ -1,4 +1,5 @@
 import Crypto
+import SwiftASN1
 import UAF
 import UAFRelyingParty
 import X509

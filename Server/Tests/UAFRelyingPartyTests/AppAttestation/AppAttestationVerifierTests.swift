@@ -101,8 +101,8 @@ struct AppAttestationVerifierTests {
         }
     }
 
-    @Test("A trusted root attests nothing itself, and no certificate stands above it")
-    func rootAlone() throws {
+    @Test("A leaf that is on the list of roots itself attests nothing")
+    func listedLeaf() throws {
         let scene = try AppAttestScene()
         let leaf = try scene.chain()[0]
         let object = TestCBOR.attestation([leaf], receipt: [], scene.authenticatorData)
