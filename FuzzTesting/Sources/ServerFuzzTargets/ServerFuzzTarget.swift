@@ -13,6 +13,7 @@ public enum ServerFuzzTarget: String, CaseIterable, Sendable {
     case certificateChain = "certificate-chain"
     case registeredKey = "registered-key"
     case revocationList = "revocation-list"
+    case appAttestation = "app-attestation"
     case password
     case passwordHash = "password-hash"
     case breachedPasswordList = "breached-password-list"
@@ -34,6 +35,7 @@ public enum ServerFuzzTarget: String, CaseIterable, Sendable {
         case .certificateChain: Self.chain(bytes)
         case .registeredKey: Self.registeredKey(bytes)
         case .revocationList: Self.revocationList(bytes)
+        case .appAttestation: AppAttestationTarget.holds(bytes)
         case .password: PasswordFuzzing.password(bytes)
         case .passwordHash: PasswordFuzzing.hash(bytes)
         case .breachedPasswordList: PasswordFuzzing.list(bytes)
