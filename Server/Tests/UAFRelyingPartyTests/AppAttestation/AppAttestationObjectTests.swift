@@ -14,7 +14,7 @@ private struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-@Suite("decision 126, RFC 8949: the object of an attestation of an app")
+@Suite("decision 124, RFC 8949: the object of an attestation of an app")
 struct AppAttestationObjectTests {
     private static let sample = TestCBOR.attestation([bytes(30), bytes(300)], receipt: bytes(5), bytes(37))
 

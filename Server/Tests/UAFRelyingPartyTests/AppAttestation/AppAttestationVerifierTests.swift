@@ -21,7 +21,7 @@ struct AppAttestChange: CustomTestStringConvertible, Sendable {
     }
 }
 
-@Suite("decision 126, operations 89: attestations of apps")
+@Suite("decision 124, operations 89: attestations of apps")
 struct AppAttestationVerifierTests {
     @Test("A key of a listed app is taken, with the counter 0, and newer facts behind the key change nothing")
     func isTaken() throws {
@@ -162,7 +162,7 @@ struct AppAttestationVerifierTests {
     }
 }
 
-@Suite("decision 126, operations 89: assertions of apps")
+@Suite("decision 124, operations 89: assertions of apps")
 struct AppAssertionTests {
     private static let hash = bytes(32, 5)
 

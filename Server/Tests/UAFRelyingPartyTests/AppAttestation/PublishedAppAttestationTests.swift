@@ -6,7 +6,7 @@ import _Primitives
 
 /// The sample of Apple's "Attestation object validation guide" (Apple Developer Documentation), without its receipt,
 /// and an assertion that a device made. Neither comes from this project's code.
-@Suite("decision 126: published attestations and assertions of apps")
+@Suite("decision 124: published attestations and assertions of apps")
 struct PublishedAppAttestationTests {
     private static let leaf = """
         MIIEHTCCA6OgAwIBAgIGAZ2xPwtOMAoGCCqGSM49BAMCME8xIzAhBgNVBAMMGkFwcGxlIEFwcCBBdHRlc3RhdGlvbiBDQSAxMRMwEQYDVQQK
