@@ -8,7 +8,7 @@ public import _Primitives
 /// The stores that hold the engine's entire state.
 public typealias CeremonyStores = AccountStore & CeremonyStore & AuditStore & NoticeStore & InventedAccountStore
     & IdentityStores & DeviceIdentityStore & DispatchTargetStore & ReplayStore & AccountChangeStore & AskingRestStore
-    & ReceiptStore
+    & ReceiptStore & PushCountStore
 
 /// Runs ceremonies: sign-ins, transactions and enrolments between people's devices and this server. The engine consists
 /// of one part for each use case, and the rules of the parts.

@@ -91,6 +91,10 @@ extension Limits {
         public static let longestAskingRest: Duration = .seconds(24 * 60 * 60)
         /// The time after the end of a rest in which a further rest is longer than the first.
         public static let askingRestMemory: Duration = .seconds(7 * 24 * 60 * 60)
+        /// The time in which a message to a person's device counts for the budgets of a short time.
+        public static let pushPeriod: Duration = .seconds(10 * 60)
+        /// The time in which a message to a person's device counts for the budgets of a day.
+        public static let pushDay: Duration = .seconds(24 * 60 * 60)
         /// The characters of a typed code that are read: all characters of the code, and room for dashes and spaces.
         public static let typedCodeCharacters = 64
         /// The bytes of a client's name in a refused request, for the log. A longer name is not logged.

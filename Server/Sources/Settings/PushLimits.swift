@@ -26,6 +26,18 @@ extension Limits {
         public var callTime: Duration = .seconds(10)
         /// The calls under way at once to each host that devices have named. Past it a call fails, and is tried again.
         public var callsPerNamedHost = 4
+        /// The messages of each client to the devices of one person within ``Fixed/pushPeriod``, since the person's last
+        /// success. Past it the client gets the usual answer, and no message is sent.
+        public var pushesPerRequester = 3
+        /// The messages of each client to the devices of one person within ``Fixed/pushDay``, since the person's last
+        /// success. Past it the client gets the usual answer, and no message is sent.
+        public var pushesPerRequesterDay = 10
+        /// The messages of all clients to the devices of one person within ``Fixed/pushPeriod``, since the person's last
+        /// success. Past it each client gets the usual answer, and no message is sent.
+        public var pushesPerPerson = 3
+        /// The messages of all clients to the devices of one person within ``Fixed/pushDay``, since the person's last
+        /// success. Past it each client gets the usual answer, and no message is sent.
+        public var pushesPerPersonDay = 10
 
         /// The defaults.
         public init() {}

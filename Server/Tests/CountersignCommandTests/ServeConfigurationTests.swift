@@ -748,6 +748,11 @@ struct SettableLimitsTests {
         #expect(limits.codeBurst == Limits().codeBurst)
         let refusals = try SettableLimits.applied(["refusalBurst": 7, "refusalsPerMinute": 8])
         #expect(refusals.refusalBurst == 7 && refusals.refusalsPerMinute == 8)
+        let pushes = try SettableLimits.applied([
+            "pushesPerRequester": 1, "pushesPerRequesterDay": 2, "pushesPerPerson": 3, "pushesPerPersonDay": 4,
+        ]).push
+        #expect(pushes.pushesPerRequester == 1 && pushes.pushesPerRequesterDay == 2)
+        #expect(pushes.pushesPerPerson == 3 && pushes.pushesPerPersonDay == 4)
         let proven = try SettableLimits.applied(["provenRequestBurst": 5, "provenRequestsPerMinute": 6])
         #expect(proven.provenRequestBurst == 5 && proven.provenRequestsPerMinute == 6)
         let clients = try SettableLimits.applied([

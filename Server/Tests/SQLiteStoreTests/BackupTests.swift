@@ -428,10 +428,11 @@ struct BackupTests {
             "attribute_selection", "audit", "credential", "device", "device_identity", "identity_consent",
             "identity_history", "identity_root", "invented_accounts", "message", "notice", "number_attempt",
             "oauth_client", "oauth_key", "oauth_secret", "oauth_shown", "oauth_subject", "organisation",
-            "organisation_member", "password", "personal_value", "receipt", "receipt_key", "recovery_code",
+            "organisation_member", "password", "personal_value", "push", "receipt", "receipt_key", "recovery_code",
             "rested_account_email", "rested_activation", "rested_password", "rested_personal_value",
             "rested_recovery_code", "rested_totp", "rested_upstream_link", "sealing_key", "sealing_root", "service",
             "service_roles", "store_check", "totp", "upstream_link", "upstream_provider",
+            "used_push_budget",
         ]
         #expect(tables == (voided + kept).sorted())
     }

@@ -65,6 +65,13 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("messages to people's devices since their last success", arguments: PushCountConformance.checks)
+    func keepsTheRuleOfPushes(check: ConformanceCheck<any PushCountConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("sessions of personalised identities", arguments: IdentitySessionConformance.checks)
     func keepsTheRuleOfIdentitySessions(check: ConformanceCheck<IdentityConformanceSubject>) async throws {
         let store = try TemporaryStore()

@@ -5,10 +5,12 @@ enum FormerSchema {
     static let count = 19 + Self.laterCount
 
     /// The number of migrations that ``undoingLater`` takes back.
-    static let laterCount = 6
+    static let laterCount = 7
 
     /// The migrations since the one outbox.
     static let undoingLater = """
+        DROP TABLE push;
+        DROP TABLE used_push_budget;
         DROP TABLE receipt;
         DROP TABLE receipt_key;
         DROP TABLE number_attempt;

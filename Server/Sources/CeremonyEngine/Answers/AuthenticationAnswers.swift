@@ -196,6 +196,7 @@ public struct AuthenticationAnswers: CeremonyPart {
                 var change = CeremonyChange()
                 change.advances = Self.advances(verified, stored)
                 change.returnedNumberAttempt = attempt
+                change.forgivenPushes = verified.account
                 change.audit = [
                     AuditEvent(
                         record.kind == .transaction ? .transactionConfirmed : .authenticated, at: now,
@@ -251,6 +252,7 @@ public struct AuthenticationAnswers: CeremonyPart {
                 let verified = try self.verify(checked, response, stored, by: verifier)
                 var change = CeremonyChange()
                 change.advances = Self.advances(verified, stored)
+                change.forgivenPushes = verified.account
                 change.audit = [
                     AuditEvent(
                         .authenticated, at: now, accountID: verified.account, detail: verified.deviceRegistration)

@@ -80,7 +80,7 @@ public struct DispatchAnswer: Sendable, Equatable {
 /// Dispatches: back ends ask a person on a phone.
 public struct Dispatches: CeremonyPart {
     let environment: CeremonyEnvironment
-    let store: any AccountStore & CeremonyStore & DispatchTargetStore & AskingRestStore
+    let store: any AccountStore & CeremonyStore & DispatchTargetStore & AskingRestStore & PushCountStore
     let hub: CeremonyHub
     let budgets: Budgets
     let subjects: Subjects
@@ -184,6 +184,8 @@ public struct Dispatches: CeremonyPart {
                 ceremony.target = CeremonyRecord.Target(deviceID: message.target, dispatcher: name)
             }
             do {
+                // Past a budget the operation waits in the device's list, and the person's device gets no message.
+                if message != nil, try await !self.isPushLeft(ceremony) { message = nil }
                 try await self.store.createCeremony(
                     ceremony, tokens: codes.records([channel], sealing: self.sealing),
                     message: message.map {
@@ -192,7 +194,7 @@ public struct Dispatches: CeremonyPart {
             } catch let error as StoreError where error.code == .notFound {
                 return DispatchAnswer(.userNotFound, dispatcher: name)
             }
-            if let target = ceremony.target { self.hub.wake(.device(target.deviceID)) }
+            if message != nil, let target = ceremony.target { self.hub.wake(.device(target.deviceID)) }
             var answer = DispatchAnswer(.dispatched, dispatcher: name)
             answer.sessionID = ceremony.id
             answer.token = token
@@ -209,6 +211,16 @@ public struct Dispatches: CeremonyPart {
         guard let accountID = ceremony.accountID, let client = ceremony.clientID else { return false }
         return try await self.store.isAskingRested(
             accountID: accountID, requester: client, at: ceremony.createdAt)
+    }
+
+    /// Counts a message to the person of a ceremony. Returns `false` if a budget is used up (decision 125). A ceremony
+    /// without a person or a client sends no message.
+    private func isPushLeft(_ ceremony: CeremonyRecord) async throws -> Bool {
+        guard let accountID = ceremony.accountID, let client = ceremony.clientID else { return false }
+        let push = PushCount(
+            id: self.newIdentifier(), accountID: accountID, requester: client, ceremonyID: ceremony.id,
+            at: ceremony.createdAt)
+        return try await self.store.countPush(push, bounds: self.limits.push) == nil
     }
 
     /// Refuses a picture that no authenticator of the person can show. Throws `pictureNotShown` with the displays of

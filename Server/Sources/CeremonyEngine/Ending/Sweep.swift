@@ -6,12 +6,12 @@ import _Primitives
 /// Ends overdue ceremonies, and activations that an unsettled attempt has disabled. Deletes records past their time.
 public struct Sweep: CeremonyPart {
     let environment: CeremonyEnvironment
-    let store: any IdentityStore & NoticeStore & AskingRestStore
+    let store: any IdentityStore & NoticeStore & AskingRestStore & PushCountStore
     let endings: Endings
 
     /// Ends overdue ceremonies and wakes their watchers. Ends activations whose last possible attempt was never
-    /// settled. Deletes ceremonies, notices, offers, consents, rests of clients and entries of histories past their time. Returns the
-    /// number of ended and deleted objects.
+    /// settled. Deletes ceremonies, notices, offers, consents, rests of clients, counted messages and entries of
+    /// histories past their time. Returns the number of ended and deleted objects.
     ///
     /// Nothing depends on the time of a run: an overdue ceremony counts as expired already. Two simultaneous sweeps do
     /// no harm.
@@ -61,6 +61,12 @@ public struct Sweep: CeremonyPart {
             let deleted = try await self.store.deleteRests(
                 endedBefore: now - Limits.Fixed.askingRestMemory,
                 attemptsBefore: now - Limits.Fixed.wrongNumberMemory, limit: self.limits.sweepBatch)
+            count += deleted
+            if deleted < self.limits.sweepBatch { break }
+        }
+        while true {
+            let deleted = try await self.store.deletePushCounts(
+                before: now - Limits.Fixed.pushDay, limit: self.limits.sweepBatch)
             count += deleted
             if deleted < self.limits.sweepBatch { break }
         }

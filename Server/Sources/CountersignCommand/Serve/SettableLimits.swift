@@ -46,6 +46,8 @@ enum SettableLimits {
         "secondFactorAttempts": \.passwords.secondFactorAttempts,
         "provenRequestBurst": \.provenRequestBurst, "provenRequestsPerMinute": \.provenRequestsPerMinute,
         "targetChangeBurst": \.targetChangeBurst, "targetChangesPerMinute": \.targetChangesPerMinute,
+        "pushesPerRequester": \.push.pushesPerRequester, "pushesPerRequesterDay": \.push.pushesPerRequesterDay,
+        "pushesPerPerson": \.push.pushesPerPerson, "pushesPerPersonDay": \.push.pushesPerPersonDay,
         "pushedRequestBurst": \.oauth.pushedRequestBurst,
         "pushedRequestsPerMinute": \.oauth.pushedRequestsPerMinute, "refusalBurst": \.refusalBurst,
         "refusalsPerMinute": \.refusalsPerMinute, "signInBurst": \.signInBurst, "signInsPerMinute": \.signInsPerMinute,

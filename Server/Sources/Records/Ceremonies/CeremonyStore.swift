@@ -79,6 +79,9 @@ public struct CeremonyChange: Sendable {
     public var letter: (MailRecord, most: Int)?
     /// The attempt at a number that was right, and therefore does not count (``AskingRestStore``).
     public var returnedNumberAttempt: String?
+    /// The account of a person who has just authenticated: the messages to the person's devices before do not count any
+    /// more (``PushCountStore``).
+    public var forgivenPushes: String?
     /// A client that does not reach the ceremony's person by asking alone for some time from the moment on. The time is
     /// longer after an earlier rest.
     public var rest: (accountID: String, requester: String, at: Timestamp)?

@@ -107,6 +107,7 @@ struct CeremonyChanges {
         case .keepOutcome: try admitted.outcome.map { try IdentityHistoryRows(self.db).keep($0, sealing) }
         case .keepChange(let record): try AccountChangeRows(self.db).insert(record, sealing)
         case .returnNumberAttempt(let attempt): try AskingRestRows(self.db).giveBack(attempt: attempt)
+        case .forgivePushes(let account): try PushCountRows(self.db).forgive(accountID: account)
         case .rest(let account, let requester, let moment):
             let rows = AskingRestRows(self.db)
             try rows.keep(

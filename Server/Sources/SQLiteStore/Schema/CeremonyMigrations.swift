@@ -113,4 +113,22 @@ extension Migration {
                 ) STRICT, WITHOUT ROWID;
                 """)
     }
+
+    /// Adds the messages to people's devices and the budgets used up. Messages sent before do not count.
+    static let pushCounts = Migration(name: "counted pushes") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE push (
+                    id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+                    requester TEXT NOT NULL, at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX push_account ON push (account_id, at);
+                CREATE INDEX push_time ON push (at);
+                CREATE TABLE used_push_budget (
+                    account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE, requester TEXT NOT NULL,
+                    budget TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (account_id, requester, budget)
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX used_push_budget_time ON used_push_budget (at);
+                """)
+    }
 }

@@ -22,7 +22,7 @@ extension Migration {
         .openedElsewhere, .browserlessSessions, .knownBrowsers, .assertionAudiences, .profiles,
         .nameKeys, .registeredRules, .knownAddresses, .collidingNames, .deniedDevices, .languages,
         .deliveredAnswers, .endedAuthentications, .finishedSignIns, .oneOutbox, .dispatchTargets,
-        .ceremonyTargets, .statusAddresses, .denials, .matchedNumbers, .receipts,
+        .ceremonyTargets, .statusAddresses, .denials, .matchedNumbers, .receipts, .pushCounts,
     ]
 }
 

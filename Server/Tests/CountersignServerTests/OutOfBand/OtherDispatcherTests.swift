@@ -154,8 +154,16 @@ struct OtherDispatcherTests {
 
     private static func server(_ courier: CourierDispatcher = CourierDispatcher()) async throws -> ServerFixture {
         let dispatchers = try Dispatchers.standard.adding(SpokenLinkDispatcher()).adding(courier)
-        return try await ServerFixture(configure: { $0.dispatchers = dispatchers })
+        return try await ServerFixture(limits: Self.limits, configure: { $0.dispatchers = dispatchers })
     }
+
+    /// The limits with budgets of pushes that refuse none of a test's messages.
+    private static let limits: Limits = {
+        var limits = Limits()
+        (limits.push.pushesPerRequester, limits.push.pushesPerRequesterDay) = (1000, 1000)
+        (limits.push.pushesPerPerson, limits.push.pushesPerPersonDay) = (1000, 1000)
+        return limits
+    }()
 
     private func withStage(_ body: @Sendable (Stage) async throws -> Void) async throws {
         let courier = CourierDispatcher()
@@ -556,9 +564,11 @@ struct OtherDispatcherTests {
     @Test("A dispatcher that does not answer holds up its own targets, and the targets of no other dispatcher")
     func stalledDispatcher() async throws {
         let (courier, slow) = (CourierDispatcher(), CourierDispatcher(name: "slow-courier"))
-        let server = try await ServerFixture(configure: {
-            $0.dispatchers = (try? Dispatchers.standard.adding(courier).adding(slow)) ?? .standard
-        })
+        let server = try await ServerFixture(
+            limits: Self.limits,
+            configure: {
+                $0.dispatchers = (try? Dispatchers.standard.adding(courier).adding(slow)) ?? .standard
+            })
         try await server.withPublicClient { client in
             let stage = try await Stage(server, courier, client)
             let account = try await server.assembly.directory.account(username: "alice").id

@@ -119,6 +119,7 @@ struct CeremonyRuleTests {
         case .keepOutcome: "outcome"
         case .keepChange(let change): "change \(change.id)"
         case .returnNumberAttempt(let attempt): "attempt \(attempt) back"
+        case .forgivePushes(let account): "pushes to \(account) forgiven"
         case .rest(let account, let requester, let moment): "\(requester) rests for \(account) at \(moment.seconds)"
         case .receipt(let receipt, let rows): "receipt of \(receipt.session), at most \(rows)"
         case .letter(let letter, let most): "letter to \(letter.accountID), at most \(most)"
@@ -155,6 +156,7 @@ struct CeremonyRuleTests {
         )
         change.letter = (mail, most: 4)
         change.returnedNumberAttempt = "attempt"
+        change.forgivenPushes = "alice"
         change.rest = (accountID: "alice", requester: "bank", at: Timestamp(seconds: 8))
         change.audit = [Self.event]
         change.notices = [Self.notice]
@@ -179,7 +181,8 @@ struct CeremonyRuleTests {
         let before = ["register phone", "join 1", "identity of phone"]
         let after = [
             "outcome", "change change", "letter to alice, at most 3", "letter to alice, at most 4",
-            "attempt attempt back", "bank rests for alice at 8", "audit event", "notice notice",
+            "attempt attempt back", "pushes to alice forgiven", "bank rests for alice at 8", "audit event",
+            "notice notice",
         ]
         let own = [
             "activate phone", "replace keys of alice by phone", "deregister alice for ceremony",
@@ -256,6 +259,23 @@ struct CeremonyRuleTests {
             rest = AskingRest(accountID: "alice", requester: "bank", after: rest, at: begin)
             #expect(rest?.length == .seconds(hours * 3600) && rest?.until == begin + .seconds(hours * 3600))
         }
+    }
+
+    // MARK: Pushes
+
+    @Test(
+        "The budgets of pushes: the first of them that leaves no further message",
+        arguments: [
+            (PushCounts(requester: 2, requesterDay: 9, person: 4, personDay: 19), nil),
+            (PushCounts(requester: 3, requesterDay: 10, person: 5, personDay: 20), .requester),
+            (PushCounts(requester: 0, requesterDay: 10, person: 5, personDay: 20), .requesterDay),
+            (PushCounts(requester: 0, requesterDay: 0, person: 5, personDay: 20), .person),
+            (PushCounts(requester: 0, requesterDay: 0, person: 0, personDay: 20), .personDay),
+        ] as [(PushCounts, PushBudget?)])
+    func pushBudgets(counts: PushCounts, budget: PushBudget?) {
+        var bounds = Limits().push
+        (bounds.pushesPerPerson, bounds.pushesPerPersonDay) = (5, 20)
+        #expect(counts.usedUp(bounds) == budget)
     }
 
     // MARK: Stored values

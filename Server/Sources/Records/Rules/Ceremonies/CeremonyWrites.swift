@@ -28,6 +28,8 @@ package enum CeremonyWrite: Sendable {
     case keepChange(AccountChangeRecord)
     /// An attempt at a number does not count.
     case returnNumberAttempt(String)
+    /// The messages to the devices of a person do not count any more.
+    case forgivePushes(account: String)
     /// A client rests for a person from a moment on.
     case rest(account: String, requester: String, at: Timestamp)
     /// A letter is left in the outbox, if fewer than `most` letters wait.
@@ -61,6 +63,7 @@ extension CeremonyChange {
         }
         if let (letter, most) = self.letter { try carryOut(.letter(letter, most: most)) }
         if let attempt = self.returnedNumberAttempt { try carryOut(.returnNumberAttempt(attempt)) }
+        if let account = self.forgivenPushes { try carryOut(.forgivePushes(account: account)) }
         if let rest = self.rest {
             try carryOut(.rest(account: rest.accountID, requester: rest.requester, at: rest.at))
         }
