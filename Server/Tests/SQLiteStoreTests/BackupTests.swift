@@ -431,8 +431,7 @@ struct BackupTests {
             "organisation_member", "password", "personal_value", "push", "receipt", "receipt_key", "recovery_code",
             "rested_account_email", "rested_activation", "rested_password", "rested_personal_value",
             "rested_recovery_code", "rested_totp", "rested_upstream_link", "sealing_key", "sealing_root", "service",
-            "service_roles", "store_check", "totp", "upstream_link", "upstream_provider",
-            "used_push_budget",
+            "service_roles", "store_check", "totp", "upstream_link", "upstream_provider", "used_push_budget",
         ]
         #expect(tables == (voided + kept).sorted())
     }

@@ -101,9 +101,12 @@ public struct Dispatches: CeremonyPart {
     /// the picture, `forbidden` for a registration or a deregistration by a client without the permission and for
     /// channel linking by a client without this setting, and `tooManyRequests` for a client that has used up its budget.
     ///
-    /// The audit trail begins with the phone that takes the token: a dispatch that no phone takes leaves no entry. Only
-    /// of dispatches that a dispatcher could not deliver, the trail has at most one entry an hour for each client and
-    /// dispatcher.
+    /// Past a budget of messages to the person's devices the answer is the usual answer, and no message is sent: the
+    /// operation waits in the device's list (``Limits/Push``).
+    ///
+    /// The audit trail begins with the phone that takes the token: a dispatch that no phone takes leaves no entry. The
+    /// exceptions are dispatches that a dispatcher could not deliver, with at most one entry an hour for each client and
+    /// dispatcher, and the first message that a budget refuses.
     public func dispatch(_ request: DispatchRequest, client: DispatchingClient) async throws -> DispatchAnswer {
         guard let chosen = try self.dispatchers.dispatcher(of: request) else {
             return DispatchAnswer(.dispatcherNotFound, dispatcher: request.dispatcher)
