@@ -269,6 +269,7 @@ struct DeviceInformationSyncTests {
         let world = try await Self.world()
         await world.server.judge(
             ServerResponse(statusCode: .accepted, confirmation: .init(number: "482913", expiresInSeconds: 600)))
+        world.phone.person.script.kind = .password
         try await world.enroll("alice", [World.password])
         _ = try await Self.sync(world).execute()
         await world.server.forget(await Self.keys(world, World.password))

@@ -18,7 +18,8 @@ struct AppInteraction: UserInteraction {
         self.username = username
         self.patience = core.patience
         self.descriptors = Dictionary(
-            await core.descriptors().map { ($0.aaid, $0) }, uniquingKeysWith: { first, _ in first })
+            await core.descriptors(with: screens.biometricOptions).map { ($0.aaid, $0) },
+            uniquingKeysWith: { first, _ in first })
         self.screens = screens
         self.shown = transaction
     }
