@@ -67,7 +67,7 @@ struct DenialOperationTests {
     @Test("A screen that gives up signs nothing")
     func givesUp() async throws {
         let world = try await Self.world()
-        world.phone.person.script.reactions = [.transaction: .cancels]
+        world.phone.person.script.reactions = [.authenticator: .cancels]
         let payload = try await world.server.authentication(username: "alice", transaction: [text("Pay 5")])
         #expect(await operationError { _ = try await world.phone.authenticate(payload) } == .fido(.userCanceled))
         #expect(await world.server.denials.isEmpty)
