@@ -204,6 +204,26 @@ struct SessionStatusDeliveryTests {
         }
     }
 
+    @Test("The statement names the refusal that a device has signed, as the answer to a question does (decision 119)")
+    func denials() async throws {
+        try await ToldBank.run { bank in
+            for (statement, word) in [
+                (DenialStatement.unwanted, "denied"), (.wrongContent, "wrongContent"), (.notMe, "notMe"),
+            ] {
+                let (session, link) = try await bank.dispatch()
+                try await bank.phone.client.operations.denial.payload(try OutOfBandPayload(link: link))
+                    .statement(statement).execute()
+                let asked = try await bank.client.send(
+                    .post, "/status", ["sessionId": .string(session)],
+                    headers: [.authorization: bank.party.authorization]
+                ).object
+                #expect(try await bank.deliver() == [.delivered])
+                let told = try await bank.told().members.object("status")
+                #expect(told == asked && told?["refusal"] == .string(word))
+            }
+        }
+    }
+
     @Test("The statement stays true after the rows of the session are gone")
     func outlivesTheSession() async throws {
         try await ToldBank.run { bank in

@@ -91,6 +91,7 @@ struct OutboxTurnsTests {
             Self.message(subject: "status", content: Array(#"{"kind":2}"#.utf8)),
             Self.message(subject: "status", content: Array(#"{"kind":2,"endedAt":1,"channel":9}"#.utf8)),
             Self.message(subject: "status", content: Array(#"{"kind":2,"endedAt":1,"outcome":"x"}"#.utf8)),
+            Self.message(subject: "status", content: Array(#"{"kind":2,"endedAt":1,"denial":9}"#.utf8)),
         ] {
             #expect(throws: StoreError(.corrupt, "")) { try ClientDelivery(message) }
         }
@@ -130,6 +131,11 @@ struct OutboxTurnsTests {
         bare.phase = .ended
         bare.outcome = .expired
         #expect(try read(bare).content == .status(bare))
+        for denial in CeremonyRecord.Denial.allCases {
+            var denied = bare
+            (denied.outcome, denied.denial) = (.denied, denial)
+            #expect(try read(denied).content == .status(denied))
+        }
         var secret = Self.ended
         secret.progress = [9]
         secret.continuationDigest = [9]

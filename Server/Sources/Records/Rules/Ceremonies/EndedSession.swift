@@ -32,6 +32,7 @@ extension CeremonyRecord {
         object["uafStatus"] = self.uafStatusCode.map { .integer(Int64($0)) }
         object["clientError"] = self.clientErrorCode.map { .integer(Int64($0)) }
         object["asmStatus"] = self.asmStatusCode.map { .integer(Int64($0)) }
+        object["denial"] = self.denial.map { .integer(Int64($0.rawValue)) }
         object["contentHash"] = self.contentHash.map { .string(Base64URL.encode($0)) }
         object["contentType"] = self.detail.contentType.map(JSON.string)
         return JSON.object(object).serialized
@@ -58,6 +59,9 @@ extension CeremonyRecord {
             self.uafStatusCode = try object.integer("uafStatus", as: Int.self)
             self.clientErrorCode = try object.integer("clientError", as: Int.self)
             self.asmStatusCode = try object.integer("asmStatus", as: Int.self)
+            self.denial = try object.integer("denial", as: Int.self).map {
+                try Denial(stored: $0, "an unknown denial")
+            }
             self.authenticators = try object.strings("authenticators") ?? []
             self.methods = try object.strings("methods") ?? []
             self.assurance = try object.string("assurance") ?? ""
