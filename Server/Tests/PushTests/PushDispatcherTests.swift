@@ -246,6 +246,24 @@ struct PushDispatcherTests {
         #expect(dispatcher.stoppedServices == 1)
     }
 
+    @Test("a subscription that was made with another key ends alone, beside a success: the push service goes on")
+    func oneSubscriptionOfMany() async throws {
+        let (targets, now) = (OneTarget(try self.target()), self.clock.now)
+        let dispatcher = self.dispatcher(targets) { _, target in
+            let response = PushResponse(status: target.hasSuffix("1") ? 201 : 403)
+            return WebPush.answer(response, at: now, limits: Limits.Push())
+        }
+        let first = try await self.message(dispatcher, try self.target())
+        #expect(await self.nextTry(dispatcher, first) == nil)
+        targets.replace(by: try self.target("a:2"))
+        let second = try await self.message(dispatcher, try self.target("a:2"))
+        #expect(await self.nextTry(dispatcher, second) == .never)
+        #expect(targets.current?.address == nil && dispatcher.stoppedServices == 0)
+        targets.replace(by: try self.target())
+        let third = try await self.message(dispatcher, try self.target())
+        #expect(await self.nextTry(dispatcher, third) == nil)
+    }
+
     @Test("a message that the service refuses is dropped")
     func refusedMessage() async throws {
         let targets = OneTarget(try self.target())

@@ -69,11 +69,15 @@ public struct WebPush: PushProvider {
     }
 
     /// Returns the meaning of an answer (RFC 8030, sections 5 and 7.3; RFC 8292, section 4.2).
+    ///
+    /// 401 and 403 are about the subscription or about this server's key: a push service refuses a subscription that was
+    /// made with another key. Every device can name such a subscription, so one answer does not stop the push service for
+    /// all other devices (``PushStanding``).
     public static func answer(_ response: PushResponse, at now: Timestamp, limits: Limits.Push) -> PushAnswer {
         if let shared = PushAnswer.shared(response, at: now, longestWait: limits.longestWait) { return shared }
         switch response.status {
         case 404, 410: return .targetEnded(unlessChangedAfter: nil)
-        case 401, 403: return .dispatcherStopped("status \(response.status)")
+        case 401, 403: return .targetRefused("status \(response.status)")
         default: return .messageRefused("status \(response.status)")
         }
     }
