@@ -67,8 +67,9 @@ extension Limits {
         /// The bytes of a dispatcher's text for a QR code: version 40 with error correction M (ISO/IEC 18004). A longer
         /// text is the dispatcher's failure.
         public static let qrCodeBytes = 2331
-        /// The shortest time between two audit entries about undelivered dispatches of a client by a dispatcher. The
-        /// entries stay for ever, and a client's dispatches are many. The metrics count all of them.
+        /// The shortest time between two audit entries about undelivered dispatches of a client by a dispatcher, and between
+        /// two about undelivered statements of ended sessions. The entries stay for ever, and a client's dispatches are
+        /// many. The metrics count all of them.
         public static let undeliveredPause: Duration = .seconds(60 * 60)
         /// The bytes of a device's push address. The providers' addresses have a few hundred bytes; the form of an address
         /// is the provider's, and Web Push sends an address with two keys.

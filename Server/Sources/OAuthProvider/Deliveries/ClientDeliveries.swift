@@ -46,13 +46,18 @@ public final class ClientDeliveries: Sendable {
     private let terms: OutboxTerms
     private let report: @Sendable (DeliveryFailure) -> Void
     private let reports: SourceBudget
+    /// Reports of abandoned statements about sessions, by client.
+    private let lossReports: SourceBudget
+    /// Audit entries of abandoned statements about sessions, by client.
+    private let lossEntries: SourceBudget
 
     /// Creates the deliveries to the clients of a provider.
     ///
     /// - Parameters:
     ///   - grants: Issues the tokens of answers that clients do not ask for.
     ///   - statuses: Makes the status documents of ended sessions.
-    ///   - report: Receives failures: at most one a minute for each client, and every abandoned delivery.
+    ///   - report: Receives failures: at most one a minute for each client, and every abandoned delivery. Of abandoned
+    ///     statements about sessions also at most one a minute for each client.
     public init(
         _ grants: Grants, calls: any OutgoingCalls, statuses: @escaping SessionStatuses,
         report: @escaping @Sendable (DeliveryFailure) -> Void = { _ in }
@@ -72,6 +77,11 @@ public final class ClientDeliveries: Sendable {
         self.report = report
         self.reports = SourceBudget(
             oneIn: tokens.limits.pauseOfReports, sources: limits.clients, protecting: .node)
+        self.lossReports = SourceBudget(
+            oneIn: tokens.limits.pauseOfReports, sources: limits.clients, protecting: .node)
+        self.lossEntries = SourceBudget(
+            burst: 1, perSecond: 1 / Double(Limits.Fixed.undeliveredPause.components.seconds), sources: limits.clients,
+            protecting: .node)
     }
 
     /// The channel of clients in the outbox. The lane of a message is the client.
@@ -128,7 +138,12 @@ public final class ClientDeliveries: Sendable {
                 let event = AuditEvent(.grantRevoked, at: now, actor: delivery.client, detail: grant)
                 _ = try await self.grants.deleteGrant(grant, client: delivery.client, audit: event)
             }
-            self.report(failure(isGivenUp: true))
+            // A client dispatches any number of sessions, and the entries of the trail stay for ever.
+            let isOfMany = delivery.content.isOfDispatch
+            if !isOfMany || self.lossReports.spend(delivery.client, at: now) == nil {
+                self.report(failure(isGivenUp: true))
+            }
+            guard !isOfMany || self.lossEntries.spend(delivery.client, at: now) == nil else { return .givenUp(nil) }
             return .givenUp(AuditEvent(message.undelivered, at: now, actor: delivery.client))
         }
         if self.reports.spend(delivery.client, at: now) == nil { self.report(failure(isGivenUp: false)) }
@@ -137,6 +152,11 @@ public final class ClientDeliveries: Sendable {
 }
 
 extension ClientDelivery.Content {
+    /// `true` for a message about a session that the client has dispatched.
+    fileprivate var isOfDispatch: Bool {
+        if case .status = self { true } else { false }
+    }
+
     /// Returns the address that a client has for such messages; `nil` if the client does not want to be told.
     fileprivate func address(at client: ClientRecord) -> String? {
         switch self {

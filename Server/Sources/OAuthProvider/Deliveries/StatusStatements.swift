@@ -39,6 +39,6 @@ struct StatusStatements: Sendable {
 
 extension AuditEvent.Kind {
     /// A client was never told how a session that it dispatched has ended, however often the server tried; the actor is
-    /// the client.
+    /// the client. The trail has at most one such event an hour for each client.
     static let statusUndelivered = Self(rawValue: "status-undelivered")
 }

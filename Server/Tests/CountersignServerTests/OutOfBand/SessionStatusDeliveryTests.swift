@@ -315,6 +315,37 @@ struct SessionStatusDeliveryTests {
         }
     }
 
+    @Test("Of many statements that are given up the trail has one entry an hour for the client")
+    func givingUpMany() async throws {
+        try await ToldBank.run { bank in
+            bank.receiver.answer(500)
+            // The same node all along.
+            let outbox = try bank.server.outbox(.client)
+            func givenUp(after time: Duration) async throws -> Int {
+                bank.server.clock.advance(by: time)
+                var count = 0
+                for message in try await outbox.takeDue() where try await outbox.deliver(message) == .givenUp {
+                    count += 1
+                }
+                return count
+            }
+            func entries() async throws -> Int {
+                try await bank.server.auditEvents(AuditEvent.Kind(rawValue: "status-undelivered")).count
+            }
+            let (day, pause) = (Duration.seconds(24 * 60 * 60), Limits.Fixed.undeliveredPause - .seconds(1))
+            for _ in 0..<3 { try await bank.confirm(try await bank.dispatch().link) }
+            #expect(try await givenUp(after: pause) == 0)
+            try await bank.confirm(try await bank.dispatch().link)
+            #expect(try await givenUp(after: day - pause) == 3)
+            #expect(try await entries() == 1)
+            #expect(try await givenUp(after: pause) == 1)
+            #expect(try await entries() == 1)
+            try await bank.confirm(try await bank.dispatch().link)
+            #expect(try await givenUp(after: day) == 1)
+            #expect(try await entries() == 2)
+        }
+    }
+
     @Test("A node that is killed between the commit and the delivery loses nothing: another node tells the client")
     func killed() async throws {
         try await ToldBank.run { bank in
