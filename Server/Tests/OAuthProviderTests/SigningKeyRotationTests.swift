@@ -30,6 +30,17 @@ struct SigningKeyRotationTests {
             .filter { $0.kind.rawValue == "signing-key-rotated" }
     }
 
+    @Test("Decision 121: the first receipt, whose key is made while it is signed, is within the time of its key")
+    func firstReceipt() async throws {
+        try await ProviderFixture.run { f in
+            let at = f.clock.source.now()
+            f.clock.advance(.seconds(2))
+            _ = try await f.provider.keys.sign(
+                receipt: ["iat": .integer(at.seconds)], issuer: ProviderFixture.issuer, at: at)
+            #expect(try await f.store.receiptKeys().map(\.signsFrom) == [at])
+        }
+    }
+
     @Test func aKeyIsFollowedWhenItsTimeIsOverAndNeverBeforeTheNextIsKnown() async throws {
         try await ProviderFixture.run { f in
             let first = try self.published(f.provider)[0]

@@ -172,13 +172,14 @@ public final class Keys: Sendable {
     /// at the same time end with the same key.
     ///
     /// Cost: nothing if a key exists; else a query, a key generation and a store step.
-    func provide(_ algorithm: JWSAlgorithm, of face: SigningKeyRecord.Face = .openID, by operator: String?)
-        async throws
-    {
+    func provide(
+        _ algorithm: JWSAlgorithm, of face: SigningKeyRecord.Face = .openID, at moment: Timestamp? = nil,
+        by operator: String?
+    ) async throws {
         guard !self.signing.activeAlgorithms(of: face).contains(algorithm) else { return }
         try await self.refresh()
         guard !self.signing.activeAlgorithms(of: face).contains(algorithm) else { return }
-        let now = self.time.now()
+        let now = moment ?? self.time.now()
         let key = try await SigningKeys.newKey(algorithm, of: face, random: self.random, at: now)
         try self.signing.replace(
             by: await self.store.addSigningKey(
@@ -222,7 +223,8 @@ public final class Keys: Sendable {
     ///
     /// Cost: one signature; for the first receipt of a store a key generation and a store step.
     public func sign(receipt claims: JSONObject, issuer: String, at now: Timestamp) async throws -> String {
-        try await self.provide(.es256, of: .receipt, by: nil)
+        // The key signs from the time of the first receipt on. A receipt before its key's time would verify nowhere.
+        try await self.provide(.es256, of: .receipt, at: now, by: nil)
         var claims = claims
         claims["iss"] = .string(issuer)
         return try self.signing.sign(claims, type: ReceiptFormat.type, algorithm: .es256, of: .receipt, at: now)
