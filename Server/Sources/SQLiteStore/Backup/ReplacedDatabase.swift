@@ -138,7 +138,7 @@ struct ReplacedDatabase {
     }
 
     /// The public keys of receipts that were signed since the backup: people and back ends have such receipts. The times
-    /// of a key that both databases have are the later times.
+    /// of a key that both databases have are the later times, except that a key that signs has no end.
     private static let receiptKeys = ReplacedRemainder(treatment: .kept, need: .table("receipt_key")) { shared in
         [
             ReplacedRows.add("receipt_key", shared),
@@ -147,6 +147,11 @@ struct ReplacedDatabase {
                 SELECT signs_until, seen_since FROM replaced.receipt_key AS theirs
                 WHERE theirs.id = main.receipt_key.id)
             WHERE id IN (SELECT id FROM replaced.receipt_key)
+            """,
+            // A restore that undoes revocations has the former key sign again.
+            """
+            UPDATE main.receipt_key SET signs_until = NULL
+            WHERE id IN (SELECT id FROM main.oauth_key WHERE retired_at IS NULL)
             """,
         ]
     }
