@@ -25,10 +25,15 @@ final class DeviceChanges: Sendable {
     }
 
     /// Begins to look. A change after the end of this call wakes the streams of its device. Throws the store's errors.
+    ///
+    /// While nobody watches, the trail is not read. The first stream after such a time does not wait for a look at all
+    /// entries of the time: a stream that begins later reads its device after those entries.
     func begin() async throws {
-        if self.state.withLock({ $0.last == nil }) {
+        if !self.hub.isWatchingDevices {
             let last = try await self.store.auditedSubjects(after: nil, limit: 1).last
-            self.state.withLock { $0.last = $0.last ?? last }
+            // A stream that has begun meanwhile may have read its device before the last entries.
+            let isAlone = !self.hub.isWatchingDevices
+            self.state.withLock { $0.last = isAlone ? max($0.last ?? last, last) : $0.last ?? last }
         }
         let isFirst = self.state.withLock { state in
             defer { state.isLooking = true }
