@@ -148,6 +148,25 @@ public enum CeremonyConformance {
                 try expect(try await store.ceremony(ofToken: token.digest)?.token == token, "the further one is there")
             }
         },
+        ConformanceCheck("of more operations than a device's list has, a client that asks often hides no other") {
+            store in
+            for (number, client) in ["bank", "shop", "shop", "shop", "shop"].enumerated() {
+                let ceremony = CeremonyRecord(
+                    id: "\(client)-\(number)", kind: .authentication, clientID: client, reference: "r\(number)",
+                    accountID: "alice", createdAt: .start, expiresAt: .start + .seconds(60),
+                    detail: CeremonyDetail(service: client))
+                try await store.createCeremony(ceremony, tokens: [], audit: nil)
+            }
+            for (limit, expected) in [
+                (1, ["shop-4"]), (2, ["shop-4", "bank-0"]), (3, ["shop-4", "shop-3", "bank-0"]),
+                (9, ["shop-4", "shop-3", "shop-2", "shop-1", "bank-0"]),
+            ] {
+                let found = try await store.waitingOperations(
+                    accountID: "alice", deviceID: "phone", at: .start, limit: limit
+                ).map(\.id)
+                try expect(found == expected, "\(limit): \(found)")
+            }
+        },
         ConformanceCheck("what waits for a device: questions of its account, and dispatches to it alone") { store in
             func waiting(_ account: String, _ device: String, at seconds: Int = 1, limit: Int = 9) async throws
                 -> [String]

@@ -247,6 +247,7 @@ public protocol CeremonyStore: DeregistrationStore {
 
     /// Returns the ceremonies that wait for a device of an account, and which no phone has taken up at `now`: a client
     /// asks the account's person without a browser, or has dispatched to this device. The newest first, at most `limit`.
+    /// Of more, the clients take turns with their newest: a client that asks often hides no other client.
     func waitingOperations(accountID: String, deviceID: String, at now: Timestamp, limit: Int) async throws
         -> [CeremonyRecord]
 

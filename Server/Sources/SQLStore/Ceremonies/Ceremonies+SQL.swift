@@ -128,14 +128,18 @@ extension SQLStore: CeremonyStore {
             try db.rows(
                 .composed(
                     """
-                    SELECT \(CeremonyColumn.selection) FROM ceremony
-                    WHERE account_id = ? AND client_id IS NOT NULL AND (reference IS NOT NULL OR target_device = ?)
-                    AND phase = ? AND expires_at > ? AND NOT EXISTS (
-                        SELECT 1 FROM asking_rest WHERE asking_rest.account_id = ceremony.account_id
-                        AND requester = client_id AND until > ?)
-                    AND (SELECT count(*) FROM number_attempt WHERE number_attempt.account_id = ceremony.account_id
-                        AND at > ?) < ?
-                    ORDER BY number DESC LIMIT ?
+                    SELECT \(CeremonyColumn.selection) FROM ceremony WHERE number IN (
+                        SELECT number FROM (
+                            SELECT number, row_number() OVER (PARTITION BY client_id ORDER BY number DESC) AS turn
+                            FROM ceremony WHERE account_id = ? AND client_id IS NOT NULL
+                            AND (reference IS NOT NULL OR target_device = ?)
+                            AND phase = ? AND expires_at > ? AND NOT EXISTS (
+                                SELECT 1 FROM asking_rest WHERE asking_rest.account_id = ceremony.account_id
+                                AND requester = client_id AND until > ?)
+                            AND (SELECT count(*) FROM number_attempt
+                                WHERE number_attempt.account_id = ceremony.account_id AND at > ?) < ?
+                        ) AS waiting ORDER BY turn, number DESC LIMIT ?)
+                    ORDER BY number DESC
                     """),
                 [
                     accountID, deviceID, CeremonyRecord.Phase.created.rawValue, now.milliseconds, now.milliseconds,
