@@ -1,6 +1,12 @@
 import UAF
 import _Primitives
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// A session of a person at the server, to which an app binds an authentication
 /// (``OperationBuilder/sessionProvider(_:)``).
 public protocol SessionProvider: Sendable {
@@ -30,13 +36,14 @@ public struct CookieSessionProvider: SessionProvider, CustomStringConvertible, C
     /// The provider of the cookies.
     public var authorizationProvider: any AuthorizationProvider { CookieAuthorizationProvider(self.cookies) }
 
-    /// Returns the session with the new value of a cookie, `name=value`. A name that no cookie has changes nothing.
-    func renewed(by pair: String) -> Self {
+    /// Returns the session with the new value of a cookie, `name=value`, from the server at an address. Only a cookie
+    /// that the server received gets the value: another server's cookie of the same name stays.
+    fileprivate func renewed(by pair: String, from url: URL, at time: Timestamp) -> Self {
         let parts = pair.splitBytes(at: "=", maxSplits: 1).map(String.init)
         guard parts.count == 2 else { return self }
         return Self(
             self.cookies.map { cookie in
-                guard cookie.name.hasSameBytes(as: parts[0]) else { return cookie }
+                guard cookie.name.hasSameBytes(as: parts[0]), cookie.isSent(to: url, at: time) else { return cookie }
                 return AuthorizationCookie(
                     name: cookie.name, value: parts[1], domain: cookie.domain, isHostOnly: cookie.isHostOnly,
                     path: cookie.path, isSecure: cookie.isSecure, expiresAt: cookie.expiresAt)
@@ -69,10 +76,14 @@ public struct JwtSessionProvider: SessionProvider, CustomStringConvertible, Cust
 extension SessionProvider {
     /// Returns the session as it goes on after an authentication with the tokens of the server's answer. A session of
     /// another type stays.
-    func renewed(by tokens: [Token]) -> any SessionProvider {
+    ///
+    /// - Parameters:
+    ///   - url: The address that received the answer of the authentication, and the session with it.
+    ///   - time: The present time, because a cookie can have expired.
+    func renewed(by tokens: [Token], from url: URL, at time: Timestamp) -> any SessionProvider {
         switch self {
         case let session as CookieSessionProvider:
-            tokens.filter { $0.kind == .httpCookie }.reduce(session) { $0.renewed(by: $1.value) }
+            tokens.filter { $0.kind == .httpCookie }.reduce(session) { $0.renewed(by: $1.value, from: url, at: time) }
         case is JwtSessionProvider: tokens.first { $0.kind == .jwt }.map { JwtSessionProvider($0.value) } ?? self
         default: self
         }

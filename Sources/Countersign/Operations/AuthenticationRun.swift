@@ -130,7 +130,7 @@ struct AuthenticationRun: Sendable {
                     account: candidate.record.account,
                     authorizationProvider: accepted.token.map { JwtAuthorizationProvider($0) },
                     location: accepted.location,
-                    sessionProvider: self.session.map { $0.renewed(by: accepted.tokens) })
+                    sessionProvider: self.session.map { self.renewed($0, by: accepted.tokens) })
             } catch let failure as OperationFailure {
                 guard
                     let left = failure.ways(
@@ -139,6 +139,13 @@ struct AuthenticationRun: Sendable {
                 ways = left
             }
         }
+    }
+
+    /// Returns the session as it goes on after the server has accepted the answer.
+    private func renewed(_ session: any SessionProvider, by tokens: [Token]) -> any SessionProvider {
+        let configuration = self.core.configuration
+        guard let url = configuration.address(configuration.authenticationResponsePath) else { return session }
+        return session.renewed(by: tokens, from: url, at: self.core.platform.clock.now())
     }
 
     /// Returns `true` if the account is the account that the app has named. If the app has named no account, every

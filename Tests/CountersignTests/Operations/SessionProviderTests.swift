@@ -90,6 +90,21 @@ struct SessionProviderTests {
         #expect(Self.values(kept.sessionProvider) == ["new=er", "de", "y"])
     }
 
+    @Test("A cookie of the same name that another server or another path receives keeps its value")
+    func namesake() async throws {
+        let world = try await Self.world()
+        let name = Self.cookie.name
+        await world.server.judge(
+            ServerResponse(
+                statusCode: .ok, additionalTokens: [Token(kind: .httpCookie, value: "\(name)=newer")]))
+        let session = CookieSessionProvider([
+            Self.cookie, AuthorizationCookie(name: name, value: "shop", domain: "shop.example.com"),
+            AuthorizationCookie(name: name, value: "path", domain: "id.example.com", path: "/other"),
+        ])
+        let result = try await Self.operation(world, session).execute()
+        #expect(Self.values(result.sessionProvider) == ["newer", "shop", "path"])
+    }
+
     @Test("The session of a token goes on with the token of the authentication")
     func renewedToken() async throws {
         let world = try await Self.world()
