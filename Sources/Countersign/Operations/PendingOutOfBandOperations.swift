@@ -132,17 +132,22 @@ private struct AccountWatch: Sendable {
                 let (operations, clockOffset) = try await exchange.pending()
                 self.list.set(operations, of: self.record.account)
                 let end = try await self.stream(exchange, clockOffset, streams)
-                (wait, pause) = (Self.pause(after: end), Self.shortestPause)
-                if case .ended = end {
-                    throw OperationError(.notAuthorized, "the server has ended this device's stream")
+                switch end {
+                case .ended: throw OperationError(.notAuthorized, "the server has ended this device's stream")
+                // The list was read. If the server refuses the device itself, the next reading says so.
+                case .refused: (wait, pause) = (pause, Self.longer(pause))
+                case .noStream: (wait, pause, streams) = (Self.pollingPause, Self.shortestPause, false)
+                case .replaced: (wait, pause) = (Self.replacedPause, Self.shortestPause)
+                case .interrupted(let retry):
+                    let wanted = max(retry ?? Self.shortestPause, Self.shortestPause)
+                    (wait, pause) = (min(wanted, Self.longestPause), Self.shortestPause)
                 }
-                if case .noStream = end { streams = false }
             } catch {
                 try Task.checkCancellation()
                 let error = OperationError(translating: error)
                 self.list.set(error, of: self.record.account)
                 guard !error.endsWatch else { return }
-                (wait, pause) = (pause, min(pause * 2, Self.longestPause))
+                (wait, pause) = (pause, Self.longer(pause))
             }
             try await self.core.platform.clock.sleep(for: wait)
         }
@@ -157,14 +162,8 @@ private struct AccountWatch: Sendable {
         return try await exchange.stream(clockOffset: clockOffset) { list.set($0, of: account) }
     }
 
-    private static func pause(after end: DeviceExchange.StreamEnd) -> Duration {
-        switch end {
-        case .replaced: self.replacedPause
-        case .noStream: self.pollingPause
-        case .ended: .zero
-        case .interrupted(let retry): min(max(retry ?? self.shortestPause, self.shortestPause), self.longestPause)
-        }
-    }
+    /// Returns the pause after a further failure.
+    private static func longer(_ pause: Duration) -> Duration { min(pause * 2, Self.longestPause) }
 }
 
 extension OperationError {

@@ -13,6 +13,7 @@ private actor ScriptedStreams: Transport {
         var pieces: [String]
         /// `true` for a stream that stays open until its reader goes.
         var isOpen = true
+        var status = 200
     }
 
     private let server: VirtualServer
@@ -41,7 +42,8 @@ private actor ScriptedStreams: Transport {
             if !script.isOpen { continuation.finish() }
         }
         return try await read(
-            TransportStream(status: 200, headers: [("Content-Type", "text/event-stream")], pieces: pieces))
+            TransportStream(
+                status: script.status, headers: [("Content-Type", "text/event-stream")], pieces: pieces))
     }
 }
 
@@ -334,6 +336,61 @@ struct PendingOutOfBandOperationsTests {
         #expect(await streams.requests.count == 1)
         streaming.phone.clock.advance(by: .seconds(1))
         while await streams.requests.count < 2 { await Task.yield() }
+        handle.cancel()
+    }
+
+    @Test("A stream that the server refuses is asked for later each time", .timeLimit(.minutes(10)))
+    func refusedStreams() async throws {
+        let world = try await World()
+        try await world.enroll()
+        try await Self.introduce(world)
+        let streams = ScriptedStreams(
+            world.server, [503, 429, 401].map { .init(pieces: [], isOpen: false, status: $0) } + [.init(pieces: [])])
+        let streaming = try await world.restarted(over: streams)
+        await Self.answer(world, Self.body([]))
+        let (handle, told, _) = Self.watch(streaming)
+        for await result in told {
+            #expect(result == Pending(operations: [], errors: []))
+            break
+        }
+        for (count, pause) in [2, 4, 8].enumerated() {
+            while await streams.requests.count <= count { await Task.yield() }
+            await Self.untilWatchSleeps(streaming)
+            streaming.phone.clock.advance(by: .seconds(pause) - .milliseconds(1))
+            for _ in 0..<1000 { await Task.yield() }
+            #expect(await streams.requests.count == count + 1)
+            streaming.phone.clock.advance(by: .milliseconds(1))
+        }
+        while await streams.requests.count < 4 { await Task.yield() }
+        handle.cancel()
+    }
+
+    @Test(
+        "A stream that falls silent is opened again; one that was silent from its beginning is not",
+        .timeLimit(.minutes(10)))
+    func silentStreams() async throws {
+        let world = try await World()
+        try await world.enroll()
+        try await Self.introduce(world)
+        let streams = ScriptedStreams(world.server, [.init(pieces: [Self.event([])]), .init(pieces: [])])
+        let streaming = try await world.restarted(over: streams)
+        await Self.answer(world, Self.body([]))
+        let (handle, told, _) = Self.watch(streaming)
+        for await _ in told { break }
+        while await streams.requests.count < 1 { await Task.yield() }
+        await Self.untilWatchSleeps(streaming)
+        streaming.phone.clock.advance(by: .seconds(45))
+        await Self.untilWatchSleeps(streaming)
+        streaming.phone.clock.advance(by: .seconds(2))
+        while await streams.requests.count < 2 { await Task.yield() }
+        await Self.untilWatchSleeps(streaming)
+        streaming.phone.clock.advance(by: .seconds(45))
+        await Self.untilWatchSleeps(streaming)
+        let before = await world.server.requests.count
+        streaming.phone.clock.advance(by: .seconds(15))
+        while await world.server.requests.count == before { await Task.yield() }
+        await Self.untilWatchSleeps(streaming)
+        #expect(await streams.requests.count == 2)
         handle.cancel()
     }
 

@@ -20,6 +20,9 @@ struct DeviceExchange: Sendable {
         case ended
         /// The stream has ended or was cut. The caller may connect again after the pause.
         case interrupted(retry: Duration?)
+        /// The server has refused the stream, although the server streams. The caller may connect again, later each
+        /// time.
+        case refused
         /// The transport cannot stream, the server has no stream, or a proxy holds the stream back.
         case noStream
     }
@@ -86,10 +89,13 @@ struct DeviceExchange: Sendable {
         let request = try await self.core.proven(
             try self.request("operations/events", accepting: "text/event-stream"), by: self.keys, of: self.key,
             clockOffset: clockOffset)
+        // Taken by the first event.
+        let silent = OneShot()
         do {
             let end = try await channel.first(
                 self.core.channel.complete(request, self.recording), silence: Self.silence
             ) { event -> StreamEnd? in
+                _ = silent.take()
                 if event.type.hasSameBytes(as: "replaced") { return .replaced }
                 if event.type.hasSameBytes(as: "ended") { return .ended }
                 if event.type.hasSameBytes(as: "operations") { body(try self.operations(in: Array(event.data.utf8))) }
@@ -98,12 +104,16 @@ struct DeviceExchange: Sendable {
             switch end {
             case .found(let end): return end
             case .ended(let retry): return .interrupted(retry: retry)
-            case .refused(let status): return [404, 406].contains(status) ? .noStream : .interrupted(retry: nil)
+            case .refused(let status): return [404, 406].contains(status) ? .noStream : .refused
             }
-        } catch let error as TransportError {
+        } catch let error as TransportError where [.cannotStream, .timedOut].contains(error.code) {
             try Task.checkCancellation()
-            // A proxy that collects answers is silent, and would be silent again.
-            return [.cannotStream, .timedOut].contains(error.code) ? .noStream : .interrupted(retry: nil)
+            // A proxy that collects answers is silent from the beginning, and would be silent again. A stream that falls
+            // silent later has lost its network.
+            return silent.take() ? .noStream : .interrupted(retry: nil)
+        } catch is TransportError {
+            try Task.checkCancellation()
+            return .interrupted(retry: nil)
         }
     }
 
