@@ -21,7 +21,7 @@ public struct TransportLogEntry: Sendable, Hashable, CustomStringConvertible {
         case unexpected
     }
 
-    /// `GET`, `POST` or `DELETE`; `OTHER` for any other method.
+    /// `GET`, `POST`, `PATCH` or `DELETE`; `OTHER` for any other method.
     public let method: String
     /// The end of the exchange. A stream has ended when its reader has.
     public let outcome: Outcome
@@ -116,7 +116,7 @@ public struct LoggedTransport: Transport {
             let header = request.headers.first { $0.name.asciiLowercased.hasSameBytes(as: "traceparent") }
             self.log(
                 TransportLogEntry(
-                    method: ["GET", "POST", "DELETE"].first { $0.hasSameBytes(as: request.method) } ?? "OTHER",
+                    method: ["GET", "POST", "PATCH", "DELETE"].first { $0.hasSameBytes(as: request.method) } ?? "OTHER",
                     outcome: outcome, uafStatusCode: uafStatusCode,
                     correlationID: header.flatMap { TraceContext(header: $0.value) }?.trace.text,
                     duration: self.time.now() - start))

@@ -9,7 +9,7 @@ public import _Primitives
 
 /// One request of the SDK, as plain values.
 public struct TransportRequest: Sendable {
-    /// `GET`, `POST` or `DELETE`.
+    /// `GET`, `POST`, `PATCH` or `DELETE`.
     public var method: String
     /// The request's address: `https`, or `http` on `localhost` or a literal loopback address. The SDK has checked the
     /// address before the transport receives the request.

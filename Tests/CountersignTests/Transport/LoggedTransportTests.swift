@@ -245,6 +245,18 @@ struct LoggedTransportTests {
                 .answered(200),
             ])
     }
+
+    @Test("A line names the method, and no method that a caller has made up")
+    func methods() async throws {
+        let url = try #require(URL(string: "https://id.example.com/x"))
+        let log = AppLog()
+        let transport = log.over(Answering { TransportResponse(status: 204, headers: [], body: []) })
+        for method in ["GET", "POST", "PATCH", "DELETE", "SECRET"] {
+            _ = try await transport.send(
+                TransportRequest(method: method, url: url, headers: [], body: [], timeout: .seconds(1)))
+        }
+        #expect(log.lines.map(\.method) == ["GET", "POST", "PATCH", "DELETE", "OTHER"])
+    }
 }
 
 private struct Answering: Transport {
