@@ -204,7 +204,10 @@ public struct SpanishMessages: MessageLanguage {
         case .tellMakers: "Comuníquelo a los creadores de esta aplicación."
         case .signIn: "Inicie sesión."
         case .beginAgainCarefully:
-            "Puede que alguien intente iniciar su sesión como otra persona. Empiece de nuevo aquí, en la aplicación."
+            """
+            Puede que alguien intente que usted inicie sesión como otra persona. Empiece de nuevo aquí, en la \
+            aplicación.
+            """
         case .tryAgainOrOtherwise: "Inténtelo de nuevo o inicie sesión de otra forma."
         case .typeBothAgain: "Escriba ambos de nuevo."
         case .waitForNextCode: "Espere al código siguiente e inicie sesión de nuevo."
