@@ -2,8 +2,10 @@ public import Ceremony
 import UAF
 
 /// A screen on which the person types the number that is shown in the place where the person began the request. The SDK
-/// calls the matcher after the content was shown and before the authenticator is chosen, and only if the server asks
-/// for a number.
+/// calls the matcher before the authenticator is chosen, and only if the server asks for a number.
+///
+/// A ``TransactionConfirmer`` has shown the content before. Without a confirmer, the authenticator selector shows the
+/// content after the number.
 ///
 /// The number proves that the person sees the place that the request comes from: nobody approves by one tap a sign-in
 /// that they did not begin (NIST SP 800-63B-4, section 3.1.3). Do not offer numbers to choose from, and do not fill the
