@@ -119,6 +119,8 @@ private struct DeviceRepair {
         } catch is CancellationError {
             throw CancellationError()
         } catch {
+            // The authentication of a cancelled task ends with an error of its own.
+            try Task.checkCancellation()
             result.failures.append(
                 DeviceInformationFailure(
                     account: mismatch.account, mismatch: mismatch, error: OperationError(translating: error)))

@@ -2,6 +2,7 @@ import Countersign
 import CountersignTestKit
 import Crypto
 import Foundation
+import Synchronization
 import Testing
 import UAF
 import UAFClient
@@ -206,6 +207,23 @@ struct DeviceInformationSyncTests {
         let cancelled = try await Self.sync(world).execute()
         #expect(cancelled.failures.map(\.error) == [.fido(.userCanceled)])
         #expect(try await Self.check(world) == found)
+    }
+
+    @Test("A repair that is cancelled while the person is asked ends with the cancellation", .timeLimit(.minutes(10)))
+    func cancelled() async throws {
+        let world = try await Self.world()
+        await world.server.forgetDeviceKeys(of: "alice")
+        let running = Mutex<Task<Void, any Error>?>(nil)
+        let person = world.phone.person
+        let sync = world.phone.client.operations.deviceInformationSync.pinUserVerifier(person)
+            .authenticatorSelector { _ in
+                while running.withLock({ $0?.cancel() }) == nil { await Task.yield() }
+                return nil
+            }
+        let task = Task { _ = try await sync.execute() as DeviceInformationSyncResult }
+        running.withLock { $0 = task }
+        let error = await operationError { try await task.value }
+        #expect(error == .fido(.userCanceled))
     }
 
     @Test("Only the differences that the app names are repaired, and only while they exist")
