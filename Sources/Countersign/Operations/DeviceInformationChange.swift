@@ -58,7 +58,10 @@ public struct DeviceInformationChange: SingleOperation, ServerOperation {
             }
         }
         if let failure = failures.first(where: { $0.code == .nameAlreadyExists }) ?? failures.first { throw failure }
-        do { try await core.register.change(self.change) } catch { throw OperationError(translating: error) }
+        // The facts are stored. A change that was executed meanwhile may have stored later facts.
+        var name = StoredDevice.Change()
+        name.name = self.change.name
+        do { try await core.register.change(name) } catch { throw OperationError(translating: error) }
     }
 
     /// Tells the server of one account. A server without a target for the device gets all of the changed data.

@@ -297,6 +297,21 @@ struct DeviceInformationChangeTests {
         #expect(target.name == "Alice's phone" && target.address == "push-token-2" && !target.isPushEnabled)
     }
 
+    @Test("A push address that a later change sets meanwhile stays")
+    func meanwhile() async throws {
+        let world = try await Target.enrolled()
+        let later = Target.change(world).fcmRegistrationToken("push-token-3")
+        await world.server.intercept { request in
+            guard String(decoding: request.body, as: UTF8.self).contains("push-token-2") else { return nil }
+            try await later.execute()
+            return nil
+        }
+        try await Target.change(world).name("Phone").fcmRegistrationToken("push-token-2").execute()
+        let information = try await Target.information(world)
+        #expect(information.pushAddress == .firebaseCloudMessaging(registrationToken: "push-token-3"))
+        #expect(information.name == "Phone")
+    }
+
     @Test("The change goes to the server of each account; one that is down is an error, and the other has the change")
     func severalServers() async throws {
         let other = VirtualServer(baseURL: try #require(URL(string: "https://other.example.com")))
