@@ -1,3 +1,4 @@
+import Ceremony
 import _Primitives
 
 /// The SDK's stored data of this device, the same for all accounts. The data end with the last account.
@@ -16,6 +17,9 @@ struct StoredDevice: Equatable, Sendable {
         self.pushAddress = pushAddress
         self.isPushEnabled = isPushEnabled
     }
+
+    /// The name as the servers store names: without characters that cannot be shown.
+    var shownName: String { DisplayText.name(self.name, length: 100) }
 
     static func newIdentifier(_ random: RandomSource) -> String { random.token(byteCount: 16) }
 

@@ -72,6 +72,13 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
         return core
     }
 
+    /// The core for requests that are not repeated.
+    var unrepeated: ClientCore {
+        var core = self
+        core.retryPolicy = .noRetry
+        return core
+    }
+
     /// Begins the retries of one request.
     func newRetries() -> Retries { Retries(self.retryPolicy, clock: self.platform.clock) }
 

@@ -55,7 +55,7 @@ struct DispatchTargetExchange: Sendable {
             throw EngineError(.notAuthorized, "the device's keys are none")
         }
         var body: JSONObject = [
-            "name": .string(device.name), "push": .bool(device.isPushEnabled), "signatureKey": .object(signing),
+            "name": .string(device.shownName), "push": .bool(device.isPushEnabled), "signatureKey": .object(signing),
             "encryptionKey": .object(encryption),
         ]
         body["dispatcher"] = device.pushAddress.map { .string($0.dispatcher) }
@@ -197,7 +197,8 @@ extension StoredDevice.Change {
 }
 
 extension DispatchTargetExchange {
-    /// The maximum time that a registration or an authentication waits for the creation of a dispatch target.
+    /// The maximum time that a registration or an authentication waits for the server's answer to the creation of a
+    /// dispatch target. The request is not repeated, except for a proof of another time.
     private static let patience = Duration.seconds(5)
 
     /// Creates the dispatch target that a registration still has to create, if the server knows the device's keys. The
@@ -206,7 +207,7 @@ extension DispatchTargetExchange {
     static func createOwedTarget(of account: AccountKey, _ core: ClientCore, _ recording: Recording) async {
         guard let record = await core.register.record(of: account), record.isTargetOwed,
             let device = await core.register.device,
-            let exchange = Self(core, record, recording, timeout: Self.patience)
+            let exchange = Self(core.unrepeated, record, recording, timeout: Self.patience)
         else { return }
         do {
             try await core.register.note(targetID: try await exchange.create(device), of: account)

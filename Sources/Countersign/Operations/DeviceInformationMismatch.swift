@@ -94,7 +94,7 @@ struct DeviceComparison: Sendable {
             return [DeviceInformationMismatch(account, .deviceKeys)]
         }
         var found: [DeviceInformationMismatch] = []
-        if !target.hasName(self.device.name) { found.append(DeviceInformationMismatch(account, .name)) }
+        if !target.hasName(self.device.shownName) { found.append(DeviceInformationMismatch(account, .name)) }
         if !target.hasAddress(self.device.pushAddress) {
             found.append(DeviceInformationMismatch(account, .pushAddress))
         }

@@ -153,7 +153,7 @@ private struct DeviceRepair {
         guard let id = record.targetID else { throw OperationError(.dispatchTargetUnknown, "no identifier") }
         var change = StoredDevice.Change()
         switch mismatch.kind {
-        case .name: change.name = device.name
+        case .name: change.name = device.shownName
         case .pushAddress: change.pushAddress = device.pushAddress.map { .set($0) } ?? .removed
         default: change.isPushEnabled = device.isPushEnabled
         }

@@ -207,6 +207,35 @@ struct DeviceInformationRegistrationTests {
         #expect(try await Target.information(world).accountIdentifiers.count == (isTransient ? 1 : 0))
     }
 
+    @Test("The creation of a target is not repeated, whatever the registration's policy for retries")
+    func unrepeated() async throws {
+        let world = try await Target.world()
+        await world.server.intercept { request in
+            guard request.url.path().hasPrefix(Target.path) else { return nil }
+            return TransportResponse(status: 503, headers: [], body: [])
+        }
+        let payload = try await world.server.registration(for: "alice", policy: World.policy([[World.pin]]))
+        let operation = world.phone.ready(try await world.registration(payload))
+            .deviceInformation(DeviceInformation(name: "Phone"))
+        _ = try await operation.retryPolicy(.constant(maxRetries: 3, delay: .zero)).execute()
+        #expect(await Target.methods(world) == ["POST"])
+    }
+
+    @Test("A name with characters that cannot be shown is at the server as servers store names, and is no difference")
+    func unshownName() async throws {
+        let world = try await Target.world()
+        try await Target.enroll(world, "alice", DeviceInformation(name: "A\u{202E}B"))
+        #expect(try await Target.of("alice", world).name == "A\u{FFFD}B")
+        #expect(try await Target.check(world).mismatches.isEmpty)
+        await world.server.changeDispatchTarget(of: "alice") { target in
+            var target = target
+            target.name = "Another"
+            return target
+        }
+        #expect(try await Target.sync(world).execute().repaired.map(\.kind) == [.name])
+        #expect(try await Target.of("alice", world).name == "A\u{FFFD}B")
+    }
+
     @Test(
         "A name and an address that no server accepts end the registration before anything is sent",
         arguments: [

@@ -4,7 +4,8 @@
 /// registration. ``LocalData/deviceInformation`` has the present value.
 public struct DeviceInformation: Hashable, Sendable {
     /// A name by which the person knows the device: 1 to 100 characters, not only white space, and at most 30 combining
-    /// marks in a row. Two devices of one person have different names.
+    /// marks in a row. Two devices of one person have different names. At its registration the servers replace a
+    /// character that cannot be shown, such as a line break, by U+FFFD; a change to such a name is refused.
     ///
     /// A registration or a change with an invalid name ends with ``OperationError/Code/missingInteraction``, and with
     /// the reason.
