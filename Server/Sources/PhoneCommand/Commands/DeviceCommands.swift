@@ -23,7 +23,7 @@ struct DeviceCommand: AsyncParsableCommand {
         @OptionGroup var phone: PhoneOptions
 
         func run() async throws {
-            let report = Report(isJSON: self.phone.json)
+            let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
             try await report.running {
                 try await DeviceCare(device: try PhoneDevice(self.phone), report: report).show()
             }
@@ -42,7 +42,7 @@ struct DeviceCommand: AsyncParsableCommand {
         @OptionGroup var phone: PhoneOptions
 
         func run() async throws {
-            let report = Report(isJSON: self.phone.json)
+            let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
             try await report.running {
                 try await DeviceCare(device: try PhoneDevice(self.phone), report: report).change { $0.name(self.name) }
             }
@@ -83,7 +83,7 @@ struct DeviceCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let report = Report(isJSON: self.phone.json)
+            let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
             try await report.running {
                 let address = self.dispatcher.map {
                     PushAddress(dispatcher: $0, address: readLine(strippingNewline: true) ?? "")
@@ -112,7 +112,7 @@ struct DeviceCommand: AsyncParsableCommand {
         @OptionGroup var phone: PhoneOptions
 
         func run() async throws {
-            let report = Report(isJSON: self.phone.json)
+            let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
             try await report.running {
                 try await DeviceCare(device: try PhoneDevice(self.phone), report: report).check()
             }
@@ -133,7 +133,7 @@ struct DeviceCommand: AsyncParsableCommand {
         @OptionGroup var phone: PhoneOptions
 
         func run() async throws {
-            let report = Report(isJSON: self.phone.json)
+            let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
             try await report.running {
                 try await DeviceCare(device: try PhoneDevice(self.phone), report: report).sync(
                     ScriptedAnswers(self.answers))
@@ -187,8 +187,8 @@ struct DeviceCare {
         }
     }
 
-    /// Shows the differences between the phone and the servers. Throws the errors of the SDK, and the first failure as a
-    /// ``Refusal``.
+    /// Shows the differences between the phone and the servers. Throws the errors of the SDK, and the error of the
+    /// first failure.
     func check() async throws {
         let result: DeviceInformationCheckResult = try await self.device.client(nil).operations.deviceInformationCheck
             .execute()
@@ -200,7 +200,7 @@ struct DeviceCare {
         }
     }
 
-    /// Repairs the differences. Throws the errors of the SDK, and the first failure as a ``Refusal``.
+    /// Repairs the differences. Throws the errors of the SDK, and the error of the first failure.
     func sync(_ answers: ScriptedAnswers) async throws {
         var script = answers
         script.approveOwnRequest()
@@ -247,7 +247,7 @@ struct DeviceCare {
         _ outcome: Outcome, _ failures: [DeviceInformationFailure], _ words: (PhoneTerminal) -> Void
     ) throws {
         for failure in failures {
-            let refusal = Refusal(failure.error)
+            let refusal = self.report.refusal(failure.error)
             var members: JSONObject = [
                 "event": .string("failure"), "account": .string(failure.account.username),
                 "reason": .string(refusal.reason), "message": .string(refusal.sentence),
@@ -257,7 +257,7 @@ struct DeviceCare {
                 terminal.print("\(DisplayText.line(failure.account.username)): \(refusal.sentence)")
             }
         }
-        if let first = failures.first { throw Refusal(first.error) }
+        if let first = failures.first { throw first.error }
         self.report.say(["event": .string("finished"), "outcome": .outcome(outcome)], words)
     }
 }

@@ -31,7 +31,7 @@ struct InboxCommand: AsyncParsableCommand {
     @OptionGroup var phone: PhoneOptions
 
     func validate() throws {
-        guard self.watch, self.question != nil || self.answers.approve || self.answers.deny else { return }
+        guard self.watch, self.question != nil || self.answers.isDecided else { return }
         throw ValidationError("--watch shows questions, and answers none")
     }
 
@@ -152,7 +152,7 @@ private struct InboxQuestion: Sendable {
         members.set("origin", self.origin)
         report.say(members) { terminal in
             terminal.print("\(self.service) asks you something.")
-            var rows = [(name: "  Question", value: self.id), ("  Account", self.account.username)]
+            var rows = [(name: "  Question", value: self.id), ("  Account", DisplayText.line(self.account.username))]
             if let origin = self.origin { rows.append(("  From", origin)) }
             terminal.list(rows)
         }
@@ -162,11 +162,11 @@ private struct InboxQuestion: Sendable {
 extension PendingOutOfBandOperationsResult.Failure {
     /// Says that the server of an account could not be asked.
     fileprivate func show(_ report: Report) {
-        let refusal = Refusal(self.error)
+        let refusal = report.refusal(self.error)
         report.say([
             "event": .string("unanswered"), "account": .string(self.account.username),
             "reason": .string(refusal.reason), "message": .string(refusal.sentence),
-        ]) { $0.failure("\(self.account.username): \(refusal.sentence)") }
+        ]) { $0.failure("\(DisplayText.line(self.account.username)): \(refusal.sentence)") }
     }
 }
 

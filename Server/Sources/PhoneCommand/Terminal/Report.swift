@@ -21,10 +21,13 @@ struct Report: Sendable {
         self.lines = isAnswerAlone ? .standardError : .standardOutput
     }
 
+    /// Returns an error as the command says the error, in the language of the command.
+    func refusal(_ error: any Error) -> Refusal { Refusal(error, in: self.language) }
+
     /// Makes the output of a command in lines of JSON, to a file.
-    init(writingLinesTo lines: FileHandle) {
+    init(writingLinesTo lines: FileHandle, language: any MessageLanguage = EnglishMessages()) {
         self.isJSON = true
-        self.language = EnglishMessages()
+        self.language = language
         self.terminal = PhoneTerminal(machineReadable: true)
         self.lines = lines
     }
@@ -45,7 +48,7 @@ struct Report: Sendable {
         do {
             try await body()
         } catch {
-            let refusal = Refusal(error, in: self.language)
+            let refusal = self.refusal(error)
             let members: JSONObject = [
                 "event": .string("finished"), "outcome": .outcome(refusal.outcome), "reason": .string(refusal.reason),
                 "message": .string(refusal.sentence),

@@ -45,17 +45,19 @@ struct DeviceCommandTests {
             return ScriptedAnswers(secret: .pin) { left.isEmpty ? nil : left.removeFirst() }
         }
 
-        private func report(_ name: String) throws -> Report {
+        private func report(_ name: String, _ language: any MessageLanguage = EnglishMessages()) throws -> Report {
             let path = "\(self.home)/\(name).jsonl"
             _ = FileManager.default.createFile(atPath: path, contents: nil)
-            return Report(writingLinesTo: try #require(FileHandle(forWritingAtPath: path)))
+            return Report(writingLinesTo: try #require(FileHandle(forWritingAtPath: path)), language: language)
         }
 
         /// Runs a command. Returns the lines that the command wrote, and its refusal.
-        func run(_ body: (DeviceCare) async throws -> Void) async throws -> (said: String, refusal: Refusal?) {
+        func run(
+            in language: any MessageLanguage = EnglishMessages(), _ body: (DeviceCare) async throws -> Void
+        ) async throws -> (said: String, refusal: Refusal?) {
             var refusal: Refusal?
-            let care = DeviceCare(device: self.device, report: try self.report("device"))
-            do { try await body(care) } catch { refusal = Refusal(error) }
+            let care = DeviceCare(device: self.device, report: try self.report("device", language))
+            do { try await body(care) } catch { refusal = care.report.refusal(error) }
             return (try String(contentsOfFile: "\(self.home)/device.jsonl", encoding: .utf8), refusal)
         }
 
@@ -75,6 +77,16 @@ struct DeviceCommandTests {
     private func withPhone(isEnrolled: Bool = true, _ body: (Phone) async throws -> Void) async throws {
         try await withPhoneFolder { home async throws in
             try await body(try await Phone(home: home, isEnrolled: isEnrolled))
+        }
+    }
+
+    @Test("A failure is told in the person's language, as a line and as the end of the command")
+    func language() async throws {
+        try await self.withPhone { phone in
+            await phone.server.intercept { _ in throw TransportError(.unreachable, "down") }
+            let checked = try await phone.run(in: GermanMessages()) { try await $0.check() }
+            let sentence = OperationError(.networkError).message(in: GermanMessages()).text
+            #expect(checked.refusal?.sentence == sentence && checked.said.contains(sentence))
         }
     }
 

@@ -27,6 +27,7 @@ struct OptionsTests {
             ["enroll", "x", "--pin", "1", "--password-stdin"], ["scan", "x", "--pin", "1", "--pin-stdin"],
             ["scan", "x", "--approve", "--deny"], ["scan"], ["revoke", "s"], ["deregister"],
             ["inbox", "alice", "--approve", "--deny"], ["inbox", "--watch", "--approve"],
+            ["inbox", "--watch", "--not-me"],
             ["inbox", "--watch", "--question", "q"],
             ["inbox", "alice", "--approve", "--not-me"], ["inbox", "alice", "--deny", "--not-me"],
             ["sign-in", "--browser", "--password", "alice"], ["webview"],
