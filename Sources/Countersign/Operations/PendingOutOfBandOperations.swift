@@ -55,6 +55,9 @@ public struct PendingOutOfBandOperations: SingleOperation, ServerOperation {
 /// seconds. The operation lasts until its task or its handle is cancelled, and ends by itself when no account is left to
 /// watch.
 ///
+/// An account that its server refuses (`notAuthorized`, `accountLocked`) is watched no more, and its operations are no
+/// longer in the result. Execute a new watch after a registration, and after an authentication of such an account.
+///
 /// ```swift
 /// let watch = client.operations.pendingOutOfBandOperationsWatch
 ///     .onChange { pending in show(pending.operations) }
@@ -145,7 +148,7 @@ private struct AccountWatch: Sendable {
             } catch {
                 try Task.checkCancellation()
                 let error = OperationError(translating: error)
-                self.list.set(error, of: self.record.account)
+                self.list.set(error, of: self.record.account, isOver: error.endsWatch)
                 guard !error.endsWatch else { return }
                 (wait, pause) = (pause, Self.longer(pause))
             }

@@ -40,9 +40,11 @@ final class PendingList: @unchecked Sendable {
         self.change(account) { $0 = Answer(operations: operations, error: nil, isMissing: false) }
     }
 
-    /// Notes that an account's list could not be read. The operations that were read before stay.
-    func set(_ error: OperationError, of account: RegisteredAccount) {
+    /// Notes that an account's list could not be read. The operations that were read before stay, unless the list
+    /// `isOver`: nobody can answer them on this device any more.
+    func set(_ error: OperationError, of account: RegisteredAccount, isOver: Bool = false) {
         self.change(account) { answer in
+            if isOver { answer.operations = [] }
             answer.error = error
             answer.isMissing = false
         }
