@@ -30,7 +30,9 @@ struct BackupReceiptKeyTests {
         await place.store.close()
         try place.restore(into: place.data, revocations)
         let restored = try SQLStore(folder: place.data, key: place.key)
-        let signing = try await restored.providerKeys().signingKeys.filter { $0.face == .receipt && $0.retiredAt == nil }
+        let signing = try await restored.providerKeys().signingKeys.filter {
+            $0.face == .receipt && $0.retiredAt == nil
+        }
         #expect(signing.map(\.id) == [revocations == .kept ? present.id : former.id])
         let keys = try await restored.receiptKeys()
         #expect(Set(keys.map(\.id)) == [former.id, present.id])
