@@ -1,3 +1,4 @@
+import Accounts
 import CeremonyEngine
 import Countersign
 import CountersignServer
@@ -73,7 +74,7 @@ struct DeviceInformationServerTests {
 
     private static func with(_ body: @escaping @Sendable (Scene) async throws -> Void) async throws {
         let dispatchers = try Dispatchers.standard.adding(PigeonDispatcher())
-        let server = try await ServerFixture { $0.dispatchers = dispatchers }
+        let server = try await ServerFixture(configure: { $0.dispatchers = dispatchers })
         try await server.withPublicClient { client in
             let phone = try await server.enrolledPhone(client)
             _ = try await phone.authenticate(username: "alice")

@@ -1,5 +1,6 @@
 import Accounts
 import CountersignServer
+import CountersignTestKit
 import Endpoints
 import Records
 import SQLStore
