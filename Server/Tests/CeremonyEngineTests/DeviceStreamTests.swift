@@ -127,6 +127,25 @@ struct DeviceStreamTests {
         #expect(try await events.next() == nil)
     }
 
+    @Test("A stream that begins after a time without streams hears of its end, too")
+    func endsLater() async throws {
+        let stage = try await Stage()
+        do {
+            var former = try await stage.events()
+            #expect(try await former.next() == .operations([]))
+        }
+        _ = try await stage.server.directory.create(username: "bob", displayName: nil, by: "test")
+        stage.server.clock.advance(.seconds(60))
+        var events = try await stage.events()
+        #expect(try await events.next() == .operations([]))
+        let engine = stage.server.engine
+        let request = try await engine.requests.authentication(username: "alice", source: "a")
+        let other = TestDevice()
+        _ = try await engine.authenticationAnswers.judge(
+            try stage.phone.authenticate(request, counter: 2) { [try other.announcement($0)] })
+        #expect(try await events.next() == .ended)
+    }
+
     @Test("A list has at most so many operations, the newest of them")
     func bounded() async throws {
         let stage = try await Stage { $0.limits.operationsPerDevice = 2 }
