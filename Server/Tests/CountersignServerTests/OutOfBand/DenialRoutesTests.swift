@@ -1,10 +1,13 @@
 import Accounts
 import Ceremony
 import Countersign
+import CountersignServer
 import CountersignTestKit
 import Foundation
 import HTTPTypes
 import HummingbirdTesting
+import OAuthProvider
+import Records
 import Testing
 import UAF
 import _Primitives

@@ -316,7 +316,9 @@ struct DeviceOperationsTests {
                 ofAccount: device.accountID, ofClient: client.id)
             let dispatches = scene.server.assembly.ceremonies.dispatches
             let target = try #require(
-                try await dispatches.targets(ofSubject: subject, client: client, withNames: false).first)
+                try await scene.server.assembly.ceremonies.dispatchTargets.list(
+                    ofSubject: subject, client: client, withNames: false
+                ).first)
             let answer = try await dispatches.dispatch(
                 DispatchRequest(
                     dispatcher: "device-stream", target: target.id, operation: .authentication,

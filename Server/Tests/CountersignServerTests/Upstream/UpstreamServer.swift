@@ -32,6 +32,9 @@ struct RouterCalls: OutgoingCalls {
         case .json(let bytes):
             headers[.contentType] = "application/json"
             body = ByteBuffer(bytes: bytes)
+        case .bytes(let bytes, let fields):
+            for field in fields { if let name = HTTPField.Name(field.name) { headers[name] = field.value } }
+            body = ByteBuffer(bytes: bytes)
         }
         let response = try await self.client.execute(
             uri: String(call.address.dropFirst(self.origin.count)), method: body == nil ? .get : .post,
