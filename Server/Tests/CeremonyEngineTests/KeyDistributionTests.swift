@@ -176,7 +176,11 @@ struct KeyDistributionTests {
         let server = try TestServer { $0.factors = [[.devicePasscode], [.face, .pin]] }
         try await server.engine.inventedAccounts.setKeyDistribution(
             try KeyDistribution(json: Self.object(Self.document)), by: "test")
-        let allowed = Set([Self.aaid(.devicePasscode), Self.aaid(.face), Self.aaid(.pin)])
+        // A policy of the device's passcode accepts a finger or a face that the passcode can replace.
+        let replaceable = [AuthenticatorModel.Factor.fingerprint, .face].map {
+            AuthenticatorModel(factor: $0, keyStore: .file, allowsPasscode: true).aaid
+        }
+        let allowed = Set([Self.aaid(.devicePasscode), Self.aaid(.face), Self.aaid(.pin)] + replaceable)
         var seen: Set<AAID> = []
         for number in 0..<60 {
             let keys = try await self.keys("nobody \(number)", server)

@@ -250,8 +250,11 @@ struct PushBudgetTests {
         try await scene.push()
         #expect(count(try await stream.next()) == 1)
         try await scene.push()
+        // The trail's entry of the used budget may wake the stream.
+        _ = try await stream.next(patience: .seconds(2))
+        try await scene.push()
         #expect(try await stream.next(patience: .seconds(1)) == .quiet)
         var later = try await events()
-        #expect(count(try await later.next()) == 2)
+        #expect(count(try await later.next()) == 3)
     }
 }

@@ -165,7 +165,7 @@ struct ReceiptTests {
         #expect(refusal { $0.evidence[0].aaid = "C516#0009" } == .evidenceDiffers)
         #expect(refusal { $0.evidence = [] } == .evidenceDiffers)
         #expect(refusal { $0.evidence = [own, own] } == .evidenceDiffers)
-        #expect(refusal { $0.receipt += "A" } == .receiptMalformed)
+        #expect(refusal { $0.receipt += "A" } == .signatureInvalid)
     }
 
     @Test("Each flipped bit of a receipt is refused")

@@ -23,6 +23,10 @@ struct ServeSettingTests {
         "accountFactors": "biometric+device,pin", "pinLength": "6-12", "tlsCertificate": "c.pem", "tlsKey": "k.pem",
         "mtlsBind": "0.0.0.0:8443", "mtlsAddress": "https://mtls.va.example", "mtlsCa": "/srv/clients.pem",
         "mtlsCertificate": "m.pem", "mtlsKey": "n.pem", "trace": "/srv/trace", "traceBeyondLoopback": "true",
+        "apnsKey": "/srv/apns.p8", "apnsKeyId": "ABC123DEFG", "apnsTeam": "DEF123GHIJ", "apnsTopic": "example.va.app",
+        "apnsEnvironment": "development", "apnsAddress": "https://apns.va.example", "fcmAccount": "/srv/fcm.json",
+        "fcmAddress": "https://fcm.va.example", "webPushKey": "/srv/web-push.pem",
+        "webPushContact": "mailto:id@va.example",
         "logFormat": "json", "logLevel": "warning", "limits": "claimedLifetime=60,codeBurst=3",
     ]
 
