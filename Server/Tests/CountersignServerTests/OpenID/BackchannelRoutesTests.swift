@@ -367,13 +367,13 @@ struct BackchannelRoutesTests {
         }
     }
 
-    @Test("a link is for the phone that has asked last, and works once; a locked account is given nothing")
+    @Test("a phone has one link for a question, which works once; a locked account is given nothing")
     func links() async throws {
         try await self.withCallCentre { centre, phone in
             let request = try await centre.begin()
             let first = try #require(try await centre.questions(phone).first).requiredString("link")
             let second = try #require(try await centre.questions(phone).first).requiredString("link")
-            await #expect(throws: (any Error).self) { try await phone.authenticate(try OutOfBandPayload(link: first)) }
+            #expect(first == second)
             _ = try await phone.authenticate(try OutOfBandPayload(link: second))
             await #expect(throws: (any Error).self) { try await phone.authenticate(try OutOfBandPayload(link: second)) }
             let account = try await centre.server.assembly.directory.account(username: "alice").id

@@ -71,7 +71,7 @@ struct DenialRoutesTests {
                 #expect(status["status"] == .string("failed") && status["refusal"] == .string(word))
             }
             let (session, payload) = try await stage.dispatch()
-            stage.phone.person.script.reactions = [.transaction: .cancels]
+            stage.phone.person.script.reactions = [.authenticator: .cancels]
             await #expect(throws: OperationError.self) { try await stage.phone.authenticate(payload) }
             #expect(try await stage.status(session)["refusal"] == .string("givenUp"))
             let notices = try await stage.phone.client.operations.accountNotices.username("alice").execute()
@@ -85,7 +85,7 @@ struct DenialRoutesTests {
         try await server.withPublicClient { client in
             let stage = try await Stage(server, client)
             let (session, payload) = try await stage.dispatch()
-            stage.phone.person.script.reactions = [.transaction: .denies]
+            stage.phone.person.script.reactions = [.authenticator: .denies]
             stage.phone.person.script.denial = .wrongContent
             await #expect(throws: OperationError.fido(.userCanceled)) { try await stage.phone.authenticate(payload) }
             #expect(try await stage.status(session)["refusal"] == .string("wrongContent"))

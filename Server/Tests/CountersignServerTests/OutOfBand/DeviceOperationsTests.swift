@@ -311,6 +311,7 @@ struct DeviceOperationsTests {
                     deviceID: device.id, accountID: device.accountID, dispatcher: .changed(to: "device-stream"),
                     audit: AuditEvent(AuditEvent.Kind(rawValue: "test"), at: scene.server.clock.now())))
             let bank = try await scene.server.relyingParty()
+            try await scene.server.signInTwice(TestBrowser(scene.client), bank, phone)
             let client = DispatchingClient(id: bank.id, name: "Bank", origin: "https://bank.example")
             let subject = try await scene.server.assembly.provider.clients.subject(
                 ofAccount: device.accountID, ofClient: client.id)
