@@ -332,6 +332,7 @@ struct DeviceOperationsTests {
             let questions: [ServiceQuestion] = try await phone.client.operations.waitingQuestions.username("alice")
                 .execute()
             #expect(questions.isEmpty)
+            phone.person.script.numbers = [try #require(answer.number)]
             _ = try await phone.authenticate(operation.payload)
             let sessions = scene.server.assembly.ceremonies.sessions
             let status = try await sessions.status(sessionID: try #require(answer.sessionID), clientID: client.id)
