@@ -49,7 +49,8 @@ public enum DispatchTargetConformance {
             let events = try await store.auditEntries(after: 0, limit: 99).map(\.event.kind.rawValue)
             try expect(events.count { $0 == "changed" } == 3, "\(events)")
             try expect(
-                try await store.device(ofKey: Self.key(1).name)?.deviceID == "device-phone", "the keys are as before")
+                try await store.device(ofKey: Self.keys(1).signing.name)?.deviceID == "device-phone",
+                "the keys are as before")
         },
         ConformanceCheck("an address does not outlive its dispatcher, and stays with the same dispatcher") { store in
             try await Self.enrol(store, "phone", keys: 1)
