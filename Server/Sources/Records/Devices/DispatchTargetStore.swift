@@ -16,7 +16,8 @@ public struct DispatchTargetRecord: Sendable, Equatable {
     /// The push address: a text of the dispatcher's provider, from 1 to 4,096 bytes. Sealed at rest. `nil` if the device
     /// named none, or if the target has ended.
     public var address: String?
-    /// `false` if the device asked not to be pushed to. Operations wait for such a device all the same.
+    /// `false` if the device asked not to be pushed to: a dispatcher of a push service does not take the device as a
+    /// target. Operations of other dispatchers wait for the device all the same.
     public var isPushWanted: Bool
     /// The key to which messages for the device are sealed: an uncompressed point on P-256. `nil` if the device has told
     /// no keys.
