@@ -44,7 +44,8 @@ struct SignInListingTests {
         try await open(next, on: self.screen)
         #expect(await self.screen.shown.isEmpty, "who gives up is told nothing")
         try await open(next, on: self.screen)
-        #expect(await self.screen.shown == ["That was not your finger or face. Try again, or sign in otherwise."])
+        #expect(
+            await self.screen.shown == ["The finger or the face was not recognised. Try again, or sign in otherwise."])
         try await open(next, on: self.screen)
         #expect(await next.isSignedIn)
         #expect(self.device.browser.opened.count == 1)

@@ -56,7 +56,8 @@ struct HealthAppTests {
             _ = try await self.start()
             #expect(await self.screen.places.last == place)
         }
-        #expect(await self.screen.said == ["That was not your finger or face. Try again, or sign in otherwise."])
+        #expect(
+            await self.screen.said == ["The finger or the face was not recognised. Try again, or sign in otherwise."])
         #expect(self.device.browser.opened.count == 1)
         #expect(await self.screen.questions == 1)
     }

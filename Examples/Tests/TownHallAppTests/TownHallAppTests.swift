@@ -156,7 +156,7 @@ import UAFClient
         await self.app.codeOpened(link)
         #expect(
             await self.screen.said.last
-                == "This code is for scanning. If somebody sent it to you, tell nobody anything.")
+                == "This code is for scanning, and came in a link. Nobody was signed in.")
         #expect(await self.server.accepted.isEmpty)
         await self.server.ask { $0.isForLinks = true }
         await self.screen.type(pins: "824193")
