@@ -15,7 +15,7 @@ import _Primitives
 /// try await authentication.denial.statement(.wrongContent).execute()
 /// ```
 ///
-/// ``DenialStatement/notMe`` also keeps the service from asking the person by the devices' own questions and messages for
+/// `DenialStatement.notMe` also keeps the service from asking the person by the devices' own questions and messages for
 /// an hour, longer each time and a day at most. All devices of the person get a notice
 /// (``AccountNotice/Kind-swift.struct/requestDisowned``). QR codes, links and typed codes work as before.
 ///
@@ -87,7 +87,7 @@ public struct Denial: SingleOperation, ServerOperation {
 extension OperationBuilder where Operation == Denial {
     /// Sets the payload of the request. Not for the denial of an ``OutOfBandAuthentication``, which has its request.
     public func payload(_ payload: OutOfBandPayload) -> Self { self.changing { $0.sources.append(.payload(payload)) } }
-    /// Sets the person's statement. The default is ``DenialStatement/unwanted``.
+    /// Sets the person's statement. The default is `DenialStatement.unwanted`.
     public func statement(_ statement: DenialStatement) -> Self { self.changing { $0.statement = statement } }
     /// Sets the name of the person who denies the request. Needed only if several accounts of this device fit the
     /// request.

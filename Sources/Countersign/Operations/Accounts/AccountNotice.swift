@@ -35,7 +35,7 @@ public struct AccountNotice: Hashable, Sendable, Identifiable {
         /// A service wants a device added to the account. The device has answered and waits for its number; the subject
         /// is the device's name, and ``AccountNotice/id`` is the identifier of the enrolment.
         public static let enrolmentAsked = Self(rawValue: "enrolment-asked")
-        /// The person said on a device that another party had begun a request (``DenialStatement/notMe``). The subject is
+        /// The person said on a device that another party had begun a request (`DenialStatement.notMe`). The subject is
         /// the service that requested the operation.
         public static let requestDisowned = Self(rawValue: "request-disowned")
         /// The server's name of the kind.

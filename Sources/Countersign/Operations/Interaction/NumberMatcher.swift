@@ -65,7 +65,7 @@ public struct NumberMatchHandler: Sendable {
     /// Gives up: the operation ends with `userCanceled`, and the server is told.
     public func cancel() { self.reply.cancel() }
     /// Denies the request, as a person does who sees no number because the person did not begin the request
-    /// (``DenialStatement/notMe``): the server gets the person's denial, signed by this device, and the operation ends
+    /// (`DenialStatement.notMe`): the server gets the person's denial, signed by this device, and the operation ends
     /// with `userCanceled`. See ``Denial``.
     public func deny(_ statement: DenialStatement = .unwanted) { self.reply.deny(statement) }
 }
