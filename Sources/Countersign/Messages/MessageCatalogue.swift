@@ -75,7 +75,8 @@ public protocol ExplainedError {
 }
 
 extension ExplainedError {
-    /// Returns the message for a person. No part of the message comes from the server or from the `reason` of a `CodedError`.
+    /// Returns the message for a person. No part of the message comes from the server or from the `reason` of a
+    /// `CodedError`.
     public func message(in language: any MessageLanguage) -> ErrorMessage {
         ErrorMessage(sentence: language.words(self.event).text, advice: language.words(self.advice).text)
     }
