@@ -69,7 +69,7 @@ struct WebPushTests {
         #expect(topic.utf8.count == 32 && Base64URL.decode(topic) != nil)
         #expect(request.body.count <= 4096)
         let authorization = try #require(request.field("authorization"))
-        let parts = authorization.split(separator: ", k=")
+        let parts = authorization.split(separator: ",k=")
         #expect(parts.count == 2 && String(parts[1]) == webPush.applicationServerKey)
         #expect(Base64URL.decode(webPush.applicationServerKey) == Array(self.key.publicKey.x963Representation))
         let token = String(parts[0].dropFirst("vapid t=".count))

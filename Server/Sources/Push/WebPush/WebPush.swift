@@ -62,7 +62,8 @@ public struct WebPush: PushProvider {
         return PushRequest(
             to: subscription.endpoint,
             [
-                .init("authorization", "vapid t=\(token), k=\(self.applicationServerKey)"),
+                // Without the space that RFC 9110 allows: readers in use split the field at spaces.
+                .init("authorization", "vapid t=\(token),k=\(self.applicationServerKey)"),
                 .init("ttl", String(content.seconds(from: now))), .init("urgency", "high"), .init("topic", topic),
                 .init("content-encoding", "aes128gcm"), .init("content-type", "application/octet-stream"),
             ], body: body)
