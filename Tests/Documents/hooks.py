@@ -29,6 +29,8 @@ KNOWN = {
     "redirectUris": [WORLD.get("redirectUri")],
     "email": "somebody@example.org",
     "number": "123456",
+    # Most drawn texts are empty, and an empty token is none. Nobody has this token.
+    "token": "a-token-of-nobody",
     "name": "Some service",
     "idTokenSignedResponseAlg": "ES256",
 }
