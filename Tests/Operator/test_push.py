@@ -6,6 +6,7 @@ import unittest
 
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
+import operators  # The folder of `programs` is known from here on.
 import programs
 import push_stand_ins
 from push_stand_ins import Answer
