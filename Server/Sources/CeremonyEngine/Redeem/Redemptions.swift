@@ -70,7 +70,7 @@ public struct Redemptions: CeremonyPart {
             throw CeremonyError(.tokenAlreadyRedeemed)
         }
         guard let redeemed else { throw CeremonyError(.tokenUnknown) }
-        // What one device has taken goes from the lists of the others.
+        // The other devices of the person no longer list the operation.
         if !redeemed.isAgain { self.hub.wake(redeemed.ceremony) }
         return redeemed
     }

@@ -2,7 +2,8 @@ import CryptoExtras
 import JOSE
 import _Primitives
 
-/// A service account of Google: its identity, its key, and the address that gives access tokens for its statements.
+/// A service account of Google. The account has an identity, a key, and an address that exchanges signed statements for
+/// access tokens.
 public struct ServiceAccount: Sendable {
     /// The audience of statements. Google demands this address, whatever address takes the statements.
     static let audience = "https://oauth2.googleapis.com/token"

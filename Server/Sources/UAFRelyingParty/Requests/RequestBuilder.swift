@@ -169,8 +169,8 @@ public struct RequestBuilder: Sendable {
         }
     }
 
-    /// Refuses a policy that is empty, that names models without metadata, or that silent authenticators alone could
-    /// satisfy: they would sign without anybody's action.
+    /// Refuses an empty policy, a policy that names models without metadata, and a policy that silent authenticators
+    /// alone could satisfy. A silent authenticator signs without any action of a person.
     public func check(_ policy: Policy) throws(RequestError) {
         guard !policy.accepted.isEmpty, policy.accepted.allSatisfy({ !$0.isEmpty }) else {
             throw RequestError(code: .emptyPolicy)

@@ -7,8 +7,8 @@ import UAF
 /// A ``TransactionConfirmer`` has shown the content before. Without a confirmer, the authenticator selector shows the
 /// content after the number.
 ///
-/// The number proves that the person sees the place that the request comes from: nobody approves by one tap a sign-in
-/// that they did not begin (NIST SP 800-63B-4, section 3.1.3). Do not offer numbers to choose from, and do not fill the
+/// The number proves that the person sees the place of the request. Without the number, one tap could approve the
+/// sign-in of another person (NIST SP 800-63B-4, section 3.1.3). Do not offer numbers to choose from, and do not fill the
 /// number in. The server alone knows the number, and a wrong number ends the operation.
 ///
 /// The answer comes through the handler, from any thread, within the configured time. The call may wait for the answer
