@@ -22,7 +22,8 @@ struct BackupReceiptKeyTests {
         let place = try await BackupPlace()
         let later = BackupPlace.now + .seconds(60)
         let (former, present) = (try Self.key(at: BackupPlace.now), try Self.key(at: later))
-        _ = try await place.store.addSigningKey(former, audit: BackupPlace.event("signing-key-added"))
+        _ = try await place.store.providerKeys(
+            orFirst: ProviderKeys(subjectSecret: SecretBytes([1]), signingKeys: [former]))
         _ = try place.backUp()
         _ = try await place.store.rotateSigningKeys(
             to: [present], replacing: nil, from: later, forgettingRetiredBefore: BackupPlace.now,
