@@ -25,9 +25,9 @@ struct ReceiptCommand: ParsableCommand {
 
                   countersign receipt verify receipt.jws --content transfer.txt --keys receipt-keys.json
 
-                Exit codes: 0 the receipt is good, 1 refused, 2 usage, 6 no verdict: a file cannot be read, or others may \
-                have seen the key. Such a receipt needs the audit trail: it is good if `countersign audit list` has an \
-                event receipt-issued with the digest that is printed.
+                Exit codes: 0 the receipt is good, 1 refused, 2 usage, 6 no verdict: a file cannot be read, the file of \
+                keys has none, or others may have seen the key. A receipt of a seen key needs the audit trail: it is good \
+                if `countersign audit list` has an event receipt-issued with the digest that is printed.
                 """
         )
 
@@ -59,6 +59,10 @@ struct ReceiptCommand: ParsableCommand {
                 let verification = try ReceiptVerification(keys: try Self.bytes(self.keys))
                 return ReceiptVerdict(
                     try verification.verify(try Self.bytes(self.file), content: try Self.bytes(self.content)))
+            } catch let refusal as ReceiptRefusal where refusal.code == .keysMalformed {
+                // Without keys nothing was judged: the file of keys says nothing about the receipt.
+                return ReceiptVerdict(
+                    without: CommandFailure(.noVerdict, "\(self.keys) has no keys for receipts: \(refusal.reason)"))
             } catch let refusal as ReceiptRefusal {
                 return ReceiptVerdict(refusal)
             } catch let failure as CommandFailure {
