@@ -5,10 +5,12 @@ enum FormerSchema {
     static let count = 19 + Self.laterCount
 
     /// The number of migrations that ``undoingLater`` takes back.
-    static let laterCount = 7
+    static let laterCount = 8
 
     /// The migrations since the one outbox.
     static let undoingLater = """
+        ALTER TABLE device DROP COLUMN limited_until;
+        ALTER TABLE device DROP COLUMN rested_at;
         DROP TABLE push;
         DROP TABLE used_push_budget;
         DROP TABLE receipt;

@@ -30,6 +30,8 @@ public struct DeviceProofs: CeremonyPart {
         /// `true` if the device was removed, or its activation is disabled: a disowned change has added the device, or
         /// wrong factors have disabled it. The caller may then tell the device of the removal, and nothing else.
         public let isGone: Bool
+        /// The limits of the device, and the report that the device is lost.
+        public let standing: DeviceStanding
         /// The name of the key that proved the request: its thumbprint (RFC 7638).
         public let keyName: String
         /// The key to which messages for the device are sealed: an uncompressed point on P-256.
@@ -94,7 +96,7 @@ public struct DeviceProofs: CeremonyPart {
         }
         return Prover(
             device: AuthenticatedDevice(accountID: found.account.id, deviceID: found.deviceID), account: found.account,
-            isGone: found.isGone, keyName: key.thumbprint, encryptionKey: found.encryptionKey)
+            isGone: found.isGone, standing: found.standing, keyName: key.thumbprint, encryptionKey: found.encryptionKey)
     }
 
     /// Verifies a proof of the address, or of the same address with a slash at its end: the two are equal here.

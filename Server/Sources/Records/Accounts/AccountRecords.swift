@@ -91,11 +91,15 @@ public struct DeviceRecord: Sendable, Equatable {
     /// The HMAC of the secret for later proofs that the phone is this device. `nil` for a device from before these
     /// secrets, or of another maker's client.
     public var secretCode: [UInt8]?
+    /// The limits of a device that another device approved, and the report that the device is lost.
+    public var standing: DeviceStanding
 
     /// Makes the record of a device.
     public init(
-        id: String, accountID: String, name: String, isActive: Bool, createdAt: Timestamp, secretCode: [UInt8]? = nil
+        id: String, accountID: String, name: String, isActive: Bool, createdAt: Timestamp, secretCode: [UInt8]? = nil,
+        standing: DeviceStanding = DeviceStanding()
     ) {
+        self.standing = standing
         self.secretCode = secretCode
         self.id = id
         self.accountID = accountID

@@ -53,12 +53,15 @@ public struct ProvingDevice: Sendable, Equatable {
     public var isGone: Bool
     /// The time of an earlier proof (``DispatchTargetRecord/seenAt``).
     public var seenAt: Timestamp?
+    /// The limits of the device, and the report that the device is lost. The default for a device that was removed.
+    public var standing: DeviceStanding
 
     /// Describes a device.
     public init(
         deviceID: String, account: AccountRecord, signingKey: [UInt8], encryptionKey: [UInt8], isGone: Bool,
-        seenAt: Timestamp? = nil
+        seenAt: Timestamp? = nil, standing: DeviceStanding = DeviceStanding()
     ) {
+        self.standing = standing
         self.seenAt = seenAt
         self.deviceID = deviceID
         self.account = account

@@ -10,7 +10,7 @@ extension SQLStore: DeviceIdentityStore {
                 .composed(
                     """
                     SELECT \(AccountRecord.columns), device_identity.device_id, device_identity.signing_key,
-                        device_identity.encryption_key, device.seen_at,
+                        device_identity.encryption_key, device.seen_at, device.limited_until, device.rested_at,
                         (\(DeviceRows.deviceMayAuthenticate)) IS NOT TRUE AS is_gone
                     FROM device_identity JOIN account ON account.id = device_identity.account_id
                     LEFT JOIN device ON device.id = device_identity.device_id
@@ -26,7 +26,10 @@ extension SQLStore: DeviceIdentityStore {
                         try row.bytes("signing_key"), purpose: .deviceSigningKey, row: id),
                     encryptionKey: try sealing.open(
                         try row.bytes("encryption_key"), purpose: .deviceEncryptionKey, row: id),
-                    isGone: try row.flag("is_gone"), seenAt: try row.optionalMoment("seen_at"))
+                    isGone: try row.flag("is_gone"), seenAt: try row.optionalMoment("seen_at"),
+                    standing: DeviceStanding(
+                        limitedUntil: try row.optionalMoment("limited_until"),
+                        restedAt: try row.optionalMoment("rested_at")))
             }
         }
     }

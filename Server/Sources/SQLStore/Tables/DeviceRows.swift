@@ -7,7 +7,7 @@ enum DeviceColumn: Int, TableColumn {
     static let table = "device"
     static let selection = Self.selected()
 
-    case id, accountID, name, isActive, createdAt, secretCode
+    case id, accountID, name, isActive, createdAt, secretCode, limitedUntil, restedAt
 }
 
 /// The rows of devices.
@@ -40,11 +40,13 @@ struct DeviceRows {
         let name = try sealing.seal(device.name, purpose: .deviceName, row: device.id)
         try self.db.run(
             """
-            INSERT INTO device (id, account_id, name, is_active, created_at, secret_code) VALUES (?, ?, ?, ?, ?, ?)
+            INSERT INTO device (
+                id, account_id, name, is_active, created_at, secret_code, limited_until, rested_at
+            ) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 device.id, device.accountID, name, device.isActive, device.createdAt.milliseconds,
-                device.secretCode,
+                device.secretCode, device.standing.limitedUntil?.milliseconds, device.standing.restedAt?.milliseconds,
             ])
         try CredentialRows(self.db).insert(registration.credentials, sealing)
         if let identity = registration.identity {
@@ -114,6 +116,8 @@ extension DeviceRecord {
             id: id, accountID: try row.text(.accountID),
             name: try sealing.openText(try row.bytes(.name), purpose: .deviceName, row: id),
             isActive: try row.flag(.isActive), createdAt: try row.moment(.createdAt),
-            secretCode: try row.optionalBytes(.secretCode))
+            secretCode: try row.optionalBytes(.secretCode),
+            standing: DeviceStanding(
+                limitedUntil: try row.optionalMoment(.limitedUntil), restedAt: try row.optionalMoment(.restedAt)))
     }
 }

@@ -260,6 +260,16 @@ extension Migration {
                 """)
     }
 
+    /// Adds the time until which an approved device approves, removes and recovers nothing, and the time since which a
+    /// device is reported as lost. An existing device has neither.
+    static let deviceStanding = Migration(name: "the standing of devices") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE device ADD COLUMN limited_until INTEGER;
+                ALTER TABLE device ADD COLUMN rested_at INTEGER;
+                """)
+    }
+
     static let inventedAccounts = Migration(name: "invented accounts") { db, _ in
         try db.execute(
             sql: "CREATE TABLE invented_accounts (id INTEGER PRIMARY KEY CHECK (id = 1), document TEXT NOT NULL) STRICT"
