@@ -242,6 +242,7 @@ extension NoticeRecord.Kind {
         case .deviceKeysReplaced: "device-keys-replaced"
         case .enrolmentAsked: "enrolment-asked"
         case .requestDisowned: "request-disowned"
+        case .deviceApproved: "device-approved"
         }
     }
 }

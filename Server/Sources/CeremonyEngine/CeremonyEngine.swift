@@ -38,6 +38,10 @@ public final class CeremonyEngine: Sendable {
     public let backchannel: BackchannelSignIns
     /// Enrolments that operators request.
     public let enrolments: Enrolments
+    /// The limits of devices that another device approved a short time ago.
+    public let deviceLimits: DeviceLimits
+    /// Devices that another device of their person approves.
+    public let approvals: DeviceApprovals
     /// Deregistrations that are requested directly.
     public let deregistrations: Deregistrations
     /// Checks the proofs that devices give of their requests with their own keys.
@@ -60,14 +64,15 @@ public final class CeremonyEngine: Sendable {
     private let environment: CeremonyEnvironment
 
     /// Creates an engine over a store. `dispatchers` are the ways in which back ends dispatch, `signer` has the keys of
-    /// personalised identities, `inApp` provides codes if a provider exists, and `pins` is the PIN service.
+    /// personalised identities, `inApp` provides codes if a provider exists, and `pins` is the PIN service. `letters` tell
+    /// people of devices that another device has approved.
     ///
     /// Throws `RequestError` if the configured factors make no policy.
     public init(
         configuration: CeremonyConfiguration, store: any CeremonyStores, sealing: Sealing, time: TimeSource = .system,
         random: RandomSource = .system, subjects: Subjects, dispatchers: Dispatchers = .standard,
         signer: ManagerSigner, receiptSigner: ReceiptSigner? = nil, inApp: (any InAppServices)? = nil,
-        pins: (any PinEvaluating)? = nil
+        pins: (any PinEvaluating)? = nil, letters: ChangeLetters = .none
     ) throws {
         let rules = CurrentRules(
             try Rules(
@@ -92,13 +97,17 @@ public final class CeremonyEngine: Sendable {
         self.redemptions = Redemptions(
             environment: environment, store: store, hub: hub, budgets: budgets, deregistration: deregistration)
         self.requests = OpenRequests(environment: environment, store: store, budgets: budgets, invented: invented)
+        self.deviceLimits = DeviceLimits(environment: environment, store: store)
+        self.approvals = DeviceApprovals(
+            environment: environment, store: store, hub: hub, budgets: budgets, letters: letters)
         self.registrationAnswers = RegistrationAnswers(
             environment: environment, store: store, hub: hub, checks: checks, endings: endings, invented: invented,
             replacements: Replacements(environment: environment, store: store))
         self.authenticationAnswers = AuthenticationAnswers(
             environment: environment, store: store, hub: hub, checks: checks, endings: endings, invented: invented,
             denials: Denials(environment: environment, store: store, hub: hub, checks: checks, endings: endings),
-            numbers: MatchedNumbers(environment: environment, store: store), receipts: receipts)
+            numbers: MatchedNumbers(environment: environment, store: store), deviceLimits: self.deviceLimits,
+            approvals: self.approvals, receipts: receipts)
         let keys = ManagerKeys(environment: environment, store: store, signer: signer)
         self.identities = Identities(
             environment: environment, store: store, hub: hub, budgets: budgets, keys: keys, services: inApp,
@@ -111,7 +120,8 @@ public final class CeremonyEngine: Sendable {
             environment: environment, store: store, hub: hub, budgets: budgets)
         self.enrolments = Enrolments(environment: environment, store: store, hub: hub)
         self.deregistrations = Deregistrations(
-            environment: environment, store: store, subjects: subjects, steps: deregistration)
+            environment: environment, store: store, subjects: subjects, steps: deregistration,
+            deviceLimits: self.deviceLimits)
         self.deviceProofs = DeviceProofs(environment: environment, store: store, budgets: budgets)
         self.deviceTargets = DeviceTargets(
             environment: environment, store: store, budgets: budgets, dispatchers: dispatchers)

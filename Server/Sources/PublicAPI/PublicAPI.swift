@@ -116,16 +116,17 @@ package struct PublicAPI: Sendable {
         let account = AccountRoutes(
             directory: self.parts.directory, provider: provider, grants: self.parts.grants,
             upstream: self.parts.upstream, backchannel: ceremonies.backchannel,
-            enrolments: ceremonies.enrolments, authorization: devices)
+            enrolments: ceremonies.enrolments, deviceLimits: ceremonies.deviceLimits, authorization: devices)
         let targets = DispatchTargetRoutes(
             targets: ceremonies.deviceTargets, authorization: devices, bodyLimit: self.limits.bodyBytes)
         let operations = DeviceRoutes(
             operations: ceremonies.deviceOperations, authorization: devices, channels: self.parts.channels,
             limits: self.limits)
+        let approvals = DeviceApprovalRoutes(approvals: ceremonies.approvals, authorization: devices)
         let root = IdentityRootRoutes(identities: ceremonies.identities)
         let identity = IdentityRoutes(identities: ceremonies.identities, limits: self.limits, trace: self.trace)
-        return self.receiptRoutes.phoneEndpoints + redemptions.endpoints + operations.endpoints + uaf.endpoints
-            + account.endpoints + targets.endpoints + root.endpoints + identity.endpoints
+        return self.receiptRoutes.phoneEndpoints + redemptions.endpoints + operations.endpoints
+            + approvals.endpoints + uaf.endpoints + account.endpoints + targets.endpoints + root.endpoints + identity.endpoints
     }
 
     /// Returns the middleware by which scripts of registered origins may read answers at the addresses for programs,

@@ -34,6 +34,12 @@ public struct Limits: Sendable, Equatable {
     /// The time for confirming an enrolment by the number on the phone. Past it the enrolment ends, and its keys are
     /// deleted.
     public var confirmationLifetime: Duration = .seconds(10 * 60)
+    /// The time for redeeming the code by which a person's phone has a new phone enrolled. Past it the phone gets 410
+    /// `token-expired`, and the person has another code shown.
+    public var deviceApprovalLifetime: Duration = .seconds(10 * 60)
+    /// The time in which a device that another device approved approves, removes and recovers nothing: the person's other
+    /// ways are told, and somebody must have the time to read. Past it the device may do what every device may do.
+    public var approvedDeviceLimit: Duration = .seconds(24 * 60 * 60)
     /// The time for the starting browser to continue a sign-in after a phone on the same device has approved the
     /// sign-in. Past it the sign-in has ended, and the page offers to begin anew.
     public var continuationLifetime: Duration = .seconds(60)

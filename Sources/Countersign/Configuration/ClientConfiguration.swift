@@ -34,7 +34,8 @@ public struct ClientConfiguration: Hashable, Sendable {
     public var deregistrationRedeemPath: String
     /// The path of the server's dispatch targets, below which each device has its own resource.
     public var dispatchTargetResourcePath: String
-    /// The path of the server's devices. A file can have this path; no operation of this version uses it.
+    /// The path of the server's devices, below which each device has what waits for the device, and the new devices that
+    /// the device approves.
     public var deviceResourcePath: String
     /// The path of the server's list of apps that may answer. Only ``MobileAuthenticationClient/checkServer()`` uses
     /// the path, for a server whose requests do not name the list's address.

@@ -40,6 +40,8 @@ public struct EnglishMessages: MessageLanguage {
         case .protectionRemoved: "This device's own protection was removed."
         case .deviceNotSecure: "This device is not sound enough."
         case .deviceNameTaken: "Another device of yours has this name."
+        case .deviceLimited: "This device was added a short time ago. It may do this only later."
+        case .newDeviceNotAdded: "The new device was not added."
         case .deviceNotReached: "The server does not send messages to this device."
         case .pushServiceUnknown: "The server does not use this device's push service."
         case .noRoom: "There is no room for another key."

@@ -65,6 +65,10 @@ public enum ErrorEvent: Hashable, Sendable {
     case deviceNotReached
     /// The server does not use the push service of the device.
     case pushServiceUnknown
+    /// Another device approved this device a short time ago, so this device approves and removes no device yet.
+    case deviceLimited
+    /// The new device that was to be approved was not added.
+    case newDeviceNotAdded
     /// The device has no room for another key.
     case noRoom
     /// An unforeseen error.

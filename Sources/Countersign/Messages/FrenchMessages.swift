@@ -43,6 +43,8 @@ public struct FrenchMessages: MessageLanguage {
         case .protectionRemoved: "La protection de cet appareil a été retirée."
         case .deviceNotSecure: "Cet appareil n’est pas assez sûr."
         case .deviceNameTaken: "Un autre de vos appareils porte ce nom."
+        case .deviceLimited: "Cet appareil a été ajouté récemment. Il ne pourra faire cela que plus tard."
+        case .newDeviceNotAdded: "Le nouvel appareil n’a pas été ajouté."
         case .deviceNotReached: "Le serveur n’envoie pas de messages à cet appareil."
         case .pushServiceUnknown: "Le serveur n’utilise pas le service push de cet appareil."
         case .noRoom: "Il n’y a plus de place pour une autre clé."

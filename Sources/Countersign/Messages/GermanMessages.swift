@@ -42,6 +42,8 @@ public struct GermanMessages: MessageLanguage {
         case .protectionRemoved: "Der Schutz dieses Geräts wurde entfernt."
         case .deviceNotSecure: "Dieses Gerät ist nicht sicher genug."
         case .deviceNameTaken: "Ein anderes Ihrer Geräte hat diesen Namen."
+        case .deviceLimited: "Dieses Gerät wurde erst vor Kurzem hinzugefügt. Es darf das erst später."
+        case .newDeviceNotAdded: "Das neue Gerät wurde nicht hinzugefügt."
         case .deviceNotReached: "Der Server sendet keine Nachrichten an dieses Gerät."
         case .pushServiceUnknown: "Der Server verwendet den Push-Dienst dieses Geräts nicht."
         case .noRoom: "Für einen weiteren Schlüssel ist kein Platz mehr."

@@ -41,6 +41,8 @@ public struct SpanishMessages: MessageLanguage {
         case .protectionRemoved: "Se ha eliminado la protección de este dispositivo."
         case .deviceNotSecure: "Este dispositivo no es lo bastante seguro."
         case .deviceNameTaken: "Otro de sus dispositivos tiene este nombre."
+        case .deviceLimited: "Este dispositivo se añadió hace poco. Solo podrá hacer esto más tarde."
+        case .newDeviceNotAdded: "El nuevo dispositivo no se ha añadido."
         case .deviceNotReached: "El servidor no envía mensajes a este dispositivo."
         case .pushServiceUnknown: "El servidor no usa el servicio push de este dispositivo."
         case .noRoom: "No queda espacio para otra clave."

@@ -23,6 +23,8 @@ public struct Operations: Sendable {
     public var outOfBandOperation: OutOfBandOperation { OutOfBandOperation(core: self.core) }
     /// Denies a request that was started elsewhere, for example a request that the person did not begin.
     public var denial: Denial { Denial(core: self.core) }
+    /// Has a new device of the person enrolled, and approves the new device: a code, its number, and a signature.
+    public var deviceApproval: DeviceApproval { DeviceApproval(core: self.core) }
     /// Registers an authenticator for a person whose identity an authorization provider proves to the server.
     public var registration: Registration { Registration(core: self.core) }
     /// Registers an authenticator with the answer to a back end's request for an enrolment, or with the link of this

@@ -229,6 +229,7 @@ extension AccountAddition {
         case .password: "password"
         case .secondFactor: "second-factor"
         case .recoveryCodes: "recovery-codes"
+        case .approvedDevice: "approved-device"
         case .nothing: "device-end"
         }
     }

@@ -37,6 +37,8 @@ public struct AuthenticationAnswers: CeremonyPart {
     let invented: InventedAccounts
     let denials: Denials
     let numbers: MatchedNumbers
+    let deviceLimits: DeviceLimits
+    let approvals: DeviceApprovals
     let receipts: Receipts
 
     /// Judges a phone's authentication response.
@@ -174,6 +176,7 @@ public struct AuthenticationAnswers: CeremonyPart {
             by: verifier)
         let verified = try self.verify(checked, response, stored, by: verifier)
         let attempt = try await self.numbers.attempt(at: ceremony, by: verified, at: now)
+        let approval = try await self.approval(in: ceremony, by: verified, at: now)
         // A person who compares a text may have approved the question of another (NIST SP 800-63B-4, section 3.1.3).
         let assurance =
             ceremony.detail.channelLinking == nil ? verified.assurance : verified.assurance.asOneFactor
@@ -197,6 +200,7 @@ public struct AuthenticationAnswers: CeremonyPart {
                 change.advances = Self.advances(verified, stored)
                 change.returnedNumberAttempt = attempt
                 change.forgivenPushes = verified.account
+                change.companion = approval
                 change.audit = [
                     AuditEvent(
                         record.kind == .transaction ? .transactionConfirmed : .authenticated, at: now,
@@ -211,18 +215,43 @@ public struct AuthenticationAnswers: CeremonyPart {
             }
         } catch is RefusedEvent {
             throw Answered.notTheFirst
+        } catch let error as CeremonyError {
+            throw Answered(ofApproval: error)
         } catch let error as StoreError {
             throw try Self.answered(error)
         }
         // The account was deleted meanwhile, together with the ceremony.
         guard let accepted else { throw Answered(.invalidRequest, "the account is gone") }
         self.hub.wake(.ceremony(id))
+        if let approval { self.hub.wake(.ceremony(approval.ceremonyID)) }
         var answer = ServerResponse(.ok)
         if accepted.phase == .answering {
             answer.location = "\(self.configuration.issuer)/sign-in/continue?code=\(continuation)"
         }
         answer.deviceKey = try await self.knownKey(verified)
         return AuthenticationAnswer(response: answer)
+    }
+
+    /// Judges an answer that approves another device of the person, or confirms a change of the account. Returns the
+    /// change of the enrolment that the answer approves; `nil` for every other answer.
+    ///
+    /// Throws ``Answered``: 1403 for a device that approves nothing yet, and the refusals of
+    /// ``DeviceApprovals/confirmation(_:in:by:at:)``.
+    private func approval(
+        in ceremony: CeremonyRecord, by verified: VerifiedAuthentication, at now: Timestamp
+    ) async throws -> (ceremonyID: String, judge: CeremonyJudge)? {
+        guard ceremony.detail.approval != nil || ceremony.detail.change != nil else { return nil }
+        let device = AuthenticatedDevice(accountID: verified.account, deviceID: verified.deviceRegistration)
+        do {
+            try await self.deviceLimits.check(device)
+            guard let enrolment = ceremony.detail.approval else { return nil }
+            guard let number = verified.number else {
+                throw Answered(.unacceptableContent, "no key that verifies its person has signed the number")
+            }
+            return try await self.approvals.confirmation(enrolment, by: device, typing: number, at: now)
+        } catch let error as CeremonyError {
+            throw Answered(ofApproval: error)
+        }
     }
 
     private func answerOpenChallenge(
@@ -372,6 +401,18 @@ public struct AuthenticationAnswers: CeremonyPart {
             stored.lazy.compactMap { $0?.credential }.first {
                 $0.keyID == signature.id.keyID.bytes && $0.aaid == signature.id.aaid.text
             }.map { CounterAdvance(credentialID: $0.id, counter: signature.newSignCounter) }
+        }
+    }
+}
+
+extension Answered {
+    /// Makes the refusal of an answer that would approve another device, or confirm a change of the account.
+    fileprivate init(ofApproval error: CeremonyError) {
+        switch error.code {
+        case .wrongNumber: self.init(wrongNumber: "the new device shows another number")
+        case .deviceLimited: self.init(.forbidden, "the device was approved a short time ago")
+        case .forbidden: self.init(.forbidden, "another device has begun the approval")
+        default: self.init(.invalidRequest, "the enrolment of the new device has ended")
         }
     }
 }

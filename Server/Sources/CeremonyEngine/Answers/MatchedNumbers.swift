@@ -43,7 +43,7 @@ struct MatchedNumbers: CeremonyPart {
 
 extension Answered {
     /// Makes the refusal of a number.
-    fileprivate init(wrongNumber reason: String) {
+    init(wrongNumber reason: String) {
         self.init(.unacceptableContent, reason, audit: .wrongNumber)
         self.isNumberWrong = true
     }

@@ -57,7 +57,7 @@ public struct RegistrationAnswers: CeremonyPart {
                 return ServerResponse(.ok)
             }
             do {
-                return try await self.answerActivation(id, response, data, context, at: now)
+                return try await self.answerActivation(id, response, data, context, from: source, at: now)
             } catch let answered as Answered where !answered.leavesCeremony {
                 try await self.endings.end(
                     id, .fail, statusCode: answered.statusCode, audit: answered.audit,
@@ -83,7 +83,7 @@ public struct RegistrationAnswers: CeremonyPart {
 
     private func answerActivation(
         _ id: String, _ response: UnverifiedRegistration, _ data: SealedServerData, _ context: ClientContext,
-        at now: Timestamp
+        from source: String?, at now: Timestamp
     ) async throws -> ServerResponse {
         try self.checks.checkNames(response.credentials, twice: .unacceptableKey)
         let (found, stored) = try await self.store.verificationMaterial(ceremonyID: id, keys: Self.keys(of: response))
@@ -94,9 +94,17 @@ public struct RegistrationAnswers: CeremonyPart {
         let verified = try self.verify(response, data, policy, existing: existing, at: now)
         let registration = try await self.registration(verified, accountID: accountID, context, at: now)
         let number = self.environment.confirmationNumber()
-        // A service wants the device, so the person's other devices are told at once. The notice has the name of the
-        // enrolment, by which a device can decline.
-        let notice = ceremony.clientID.map { _ in
+        if let approver = ceremony.detail.approver, registration.identity?.signing.name.hasSameBytes(as: approver) == true {
+            throw Answered(.unacceptableKey, "a device that would approve itself")
+        }
+        let asked = ceremony.detail.approver.map { _ in
+            AskingDevice(
+                number: number, model: self.model(of: verified), network: source,
+                keys: AskingDevice.fingerprint(of: registration))
+        }
+        // A service or another device wants the device, so the person's other devices are told at once. The notice has
+        // the name of the enrolment, by which a device can decline.
+        let notice = (ceremony.clientID ?? ceremony.detail.approver).map { _ in
             NoticeRecord(
                 id: id, accountID: accountID, kind: .enrolmentAsked, at: now, subject: registration.device.name)
         }
@@ -106,6 +114,7 @@ public struct RegistrationAnswers: CeremonyPart {
                 try record.take(.accept, at: now, limits: self.limits)
                 record.deviceID = registration.device.id
                 record.confirmationCode = self.environment.confirmationCode(number, ceremonyID: id)
+                record.progress = asked?.stored
                 record.uafStatusCode = Int(UAFStatusCode.accepted.rawValue)
                 record.authenticators = verified.keys.map(\.id.aaid.text)
                 var change = CeremonyChange()
@@ -178,6 +187,12 @@ public struct RegistrationAnswers: CeremonyPart {
             }
         }
         return ServerResponse(.ok)
+    }
+
+    /// Returns the models of a registration's authenticators in the words of their metadata, for a person.
+    private func model(of verified: VerifiedRegistration) -> String {
+        verified.keys.map { self.rules.value.metadata[$0.id.aaid]?.description ?? $0.id.aaid.text }
+            .joined(separator: ", ")
     }
 
     private static func keys(of response: UnverifiedRegistration) -> [(aaid: String, keyID: [UInt8])] {

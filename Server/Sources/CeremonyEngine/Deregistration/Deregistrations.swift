@@ -9,6 +9,7 @@ public struct Deregistrations: CeremonyPart {
     let store: any AccountStore & DeregistrationStore
     let subjects: Subjects
     let steps: DeregistrationSteps
+    let deviceLimits: DeviceLimits
 
     /// Deletes keys at the request of the person's own device, and returns the message that has the device delete the
     /// keys too (§8.5). The records go first.
@@ -17,7 +18,9 @@ public struct Deregistrations: CeremonyPart {
     /// repeating the request after a lost answer does no harm. A key of another person, or an unknown key, is not
     /// deleted either, and the answer is the same: the answer does not reveal the owner of a key.
     ///
-    /// With `alone` the device asks without its person, and only the device's own keys are deleted.
+    /// With `alone` the device asks without its person, and only the device's own keys are deleted. Otherwise the person
+    /// may also delete keys of other devices, but not on a device that was approved a short time ago: throws
+    /// ``CeremonyError`` `deviceLimited`.
     ///
     /// Refusals: 1400 for a context that is not understood, 1401 for another person's name, 1403 for a locked account,
     /// 1480 for a model without metadata, and `unacceptableAuthenticator` for a model that is of no operation.
@@ -36,6 +39,7 @@ public struct Deregistrations: CeremonyPart {
             refused("the device is another person's")
             return ReturnUAFRequest(statusCode: .unauthorized, operation: .deregistration)
         }
+        if !alone { try await self.deviceLimits.check(device, removing: context.selection) }
         return try await self.deregister(
             context, accountID: device.accountID,
             asker: alone ? .device(device.deviceID) : .person(onDevice: device.deviceID), client: nil, refused)

@@ -95,19 +95,10 @@ public struct Enrolments: CeremonyPart {
         let record: CeremonyRecord?
         do {
             record = try await self.store.change(.id(id)) { record in
+                // Only the person's device approves, by a signature over the number.
+                guard record.detail.approver == nil else { throw CeremonyError(.wrongState) }
                 let isRight = constantTimeEqual(code, record.confirmationCode ?? [])
-                try record.take(.confirm(isRightNumber: isRight), at: now, limits: self.limits)
-                record.confirmationCode = nil
-                var change = CeremonyChange()
-                change.deviceFate = isRight ? .activate : .discard
-                change.endOfSessions = self.environment.endOfSessions(at: now)
-                change.replacementAudit = AuditEvent(
-                    .deviceReplaced, at: now, accountID: record.accountID, ceremonyID: id, actor: `operator`)
-                change.audit = [
-                    AuditEvent(
-                        isRight ? .deviceAdded : .confirmationFailed, at: now, accountID: record.accountID,
-                        ceremonyID: id, actor: `operator`, detail: record.deviceID)
-                ]
+                var change = try self.environment.confirm(&record, isRight: isRight, by: `operator`, at: now)
                 if isRight, let accountID = record.accountID {
                     change.notices = [
                         NoticeRecord(
@@ -141,10 +132,11 @@ public struct Enrolments: CeremonyPart {
     /// Ends an enrolment of a further device of a person, as another device of the person wants. The pending device and
     /// its keys are deleted.
     ///
-    /// Throws `notFound` for an enrolment of another account, and `wrongState` for an enrolment that has ended: a
-    /// confirmed device is removed in another way.
+    /// Throws `notFound` for an enrolment of another account, `wrongState` for an enrolment that has ended, because a
+    /// confirmed device is removed in another way, and `deviceLimited` for a device that was approved a short time ago.
     public func decline(id: String, by device: AuthenticatedDevice) async throws {
         let now = self.time.now()
+        try await DeviceLimits(environment: self.environment, store: self.store).check(device)
         let record: CeremonyRecord?
         do {
             record = try await self.store.change(.id(id)) { record in

@@ -1,3 +1,5 @@
+public import Records
+
 /// A relying party's back end, after authentication.
 public struct DispatchingClient: Sendable, Equatable {
     public var id: String
@@ -55,6 +57,20 @@ public struct ShownSession: Sendable, Equatable {
         self.accountID = accountID
         self.digest = digest
     }
+}
+
+/// The letters that tell people of changes of their accounts.
+public struct ChangeLetters: Sendable {
+    /// Makes the letter about a change, with the number of letters that may wait; `nil` for a person without letters.
+    public typealias Writer = @Sendable (AccountChangeRecord) -> (MailRecord, most: Int)?
+
+    let writer: @Sendable (_ accountID: String) async throws -> Writer
+
+    /// Creates the letters. `writer` returns the function that makes the letters to an account.
+    public init(_ writer: @escaping @Sendable (_ accountID: String) async throws -> Writer) { self.writer = writer }
+
+    /// The letters of a server that sends no mail.
+    public static let none = Self { _ in { _ in nil } }
 }
 
 /// The names by which relying parties know people: pairwise, a different name for each client, or for each sector of

@@ -40,6 +40,9 @@ public struct CeremonyError: CodedError {
         public static let forbidden = Self(name: "forbidden")
         /// The account is locked.
         public static let locked = Self(name: "locked")
+        /// Another device approved the device a short time ago: until ``CeremonyError/limitedUntil`` the device approves,
+        /// removes and recovers nothing.
+        public static let deviceLimited = Self(name: "device-limited")
         /// Another phone of the person has the name of a dispatch target.
         public static let nameTaken = Self(name: "name-taken")
         /// No dispatcher to devices has the name, or a push address came without a dispatcher.
@@ -67,14 +70,18 @@ public struct CeremonyError: CodedError {
     /// continuation.
     public let browser: String?
 
+    /// The moment from which the device may do what it asked for, for ``Code/deviceLimited``.
+    public let limitedUntil: Timestamp?
+
     /// The number of seconds after which a request can succeed, for ``Code/tooManyRequests``.
     public var retryAfterSeconds: Int? { self.shortage?.retryAfterSeconds }
 
     /// Creates an error. `reason` must contain no secret and no value from the caller.
     public init(
         _ code: Code, _ reason: String = "", displays: [DisplayPNGCharacteristics] = [], service: String? = nil,
-        browser: String? = nil
+        browser: String? = nil, limitedUntil: Timestamp? = nil
     ) {
+        self.limitedUntil = limitedUntil
         self.displays = displays
         self.service = service
         self.browser = browser
@@ -86,6 +93,7 @@ public struct CeremonyError: CodedError {
     /// Creates the refusal for an exhausted budget.
     init(_ shortage: Shortage) {
         self.displays = []
+        self.limitedUntil = nil
         self.service = nil
         self.browser = nil
         self.code = .tooManyRequests

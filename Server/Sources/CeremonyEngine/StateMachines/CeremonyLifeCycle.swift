@@ -26,6 +26,8 @@ extension CeremonyRecord {
             var machine = RegistrationStateMachine(CeremonyStage(self))
             verdict = machine.handle(event)
             stage = machine.stage
+            // The number of a device that another device approves is of no use any more.
+            if case .ended = stage { self.progress = nil }
         case .deregistration:
             var machine = DeregistrationStateMachine(CeremonyStage(self))
             verdict = machine.handle(event)

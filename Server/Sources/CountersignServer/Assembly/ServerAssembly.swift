@@ -237,7 +237,8 @@ public struct ServerAssembly: Sendable {
             receiptSigner: ReceiptSigner { claims, now in
                 try await provider.keys.sign(receipt: claims, issuer: configuration.issuer, at: now)
             },
-            inApp: InAppSignIns(authorizations: InAppAuthorizations(provider.authorizations)), pins: configuration.pins)
+            inApp: InAppSignIns(authorizations: InAppAuthorizations(provider.authorizations)), pins: configuration.pins,
+            letters: ChangeLetters { try await AccountChangeQuestions(passwords).letters(to: $0) })
         lateCeremonies.open(ceremonies)
         let grants = AccountGrants(store: store, limits: limits, time: time)
         let upstream = UpstreamSignIns(provider.authorizations, store: store) { displayName, email in

@@ -105,11 +105,14 @@ struct ErrorMiddleware: RouterMiddleware {
             case .targetInvalid: (.unprocessableContent, error.reason)
             case .wrongState: (.conflict, "Nothing waits for this now.")
             case .forbidden: (.forbidden, "This is not allowed to this client.")
+            case .deviceLimited:
+                (.forbidden, "Another device approved this device a short time ago: it may do this later.")
             case .locked: (HTTPResponse.Status(code: 403, reasonPhrase: "Forbidden"), "The account is locked.")
             default: (.badRequest, error.reason)
             }
         var members: JSONObject = [:]
         if error.code == .pictureNotShown { members["displays"] = .array(error.displays.map(\.json)) }
+        members["until"] = error.limitedUntil.map { .string($0.description) }
         return Problem(status, error.code.name, detail, headers: headers, members: members)
     }
 

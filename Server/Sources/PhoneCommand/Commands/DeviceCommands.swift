@@ -10,10 +10,10 @@ struct DeviceCommand: AsyncParsableCommand {
         commandName: "device",
         abstract: "This phone's name and push address, here and at the servers of its accounts.",
         discussion: """
-            The phone proves its requests itself. Only `sync` asks for a PIN, if a server does not know the phone's own \
-            keys any more.
+            The phone proves its requests itself. `approve` asks for a PIN, and so does `sync` if a server does not know \
+            the phone's own keys any more.
             """,
-        subcommands: [Show.self, Rename.self, Push.self, Check.self, Sync.self])
+        subcommands: [Show.self, Rename.self, Push.self, Check.self, Sync.self, ApproveDeviceCommand.self])
 
     /// `countersign-phone device show`.
     struct Show: AsyncParsableCommand {

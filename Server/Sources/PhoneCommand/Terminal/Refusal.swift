@@ -170,7 +170,7 @@ struct Refusal: Error, Equatable {
         case .unknownUsername: return (.notFound, .notFound, "no-such-account")
         case .pinLocked, .passwordLocked: return (.lockedOut, .lockedOut, "locked-out")
         case .userNotRegisteredInServer, .notAuthorized, .tokenExpired, .tokenAlreadyRedeemed, .codeCameByLink,
-            .hostNotAllowed, .accountLocked, .tlsPinMismatch, .nameAlreadyExists:
+            .hostNotAllowed, .accountLocked, .tlsPinMismatch, .nameAlreadyExists, .deviceLimited:
             return (.refused, .refused, reason)
         default: return (.refused, .failed, reason)
         }

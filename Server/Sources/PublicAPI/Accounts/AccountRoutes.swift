@@ -22,6 +22,7 @@ struct AccountRoutes: Sendable {
     let upstream: UpstreamProviders
     let backchannel: BackchannelSignIns
     let enrolments: Enrolments
+    let deviceLimits: DeviceLimits
     let authorization: DeviceAuthorization
 
     private static let notices = "/account/v1/notices"
@@ -67,10 +68,11 @@ struct AccountRoutes: Sendable {
                 ], refusing: [(403, "The account is locked."), Endpoint.tooMany], handler: self.questions),
             Endpoint(
                 method: .delete, path: "\(Self.enrolments)/{id}", id: "declineEnrolment",
-                summary: "Decline a device that a service wants added.", effect: .takesAway, caller: .deviceByProof,
+                summary: "Decline a device that a service or another device wants added.", effect: .takesAway, caller: .deviceByProof,
                 answers: [.init(status: 204, meaning: "The device is not added.")],
                 refusing: [
-                    (403, "The account is locked."), (404, "There is no such enrolment."),
+                    (403, "The account is locked, or another device approved this device a short time ago."),
+                    (404, "There is no such enrolment."),
                     (409, "The enrolment has ended."), Endpoint.tooMany,
                 ], handler: self.declineEnrolment),
         ]
@@ -172,7 +174,10 @@ struct AccountRoutes: Sendable {
                 summary: "End such a connection; what the person has signed in to by it ends.", effect: .takesAway,
                 caller: .token,
                 answers: [.init(status: 204, meaning: "It has ended.")],
-                refusing: [(403, "The account is locked."), (404, "There is no such connection.")],
+                refusing: [
+                    (403, "The account is locked, or another device approved this device a short time ago."),
+                    (404, "There is no such connection."),
+                ],
                 handler: self.endLink),
         ]
     }
@@ -284,6 +289,7 @@ struct AccountRoutes: Sendable {
     /// From then on the provider signs nobody in to the account, and the sessions from the provider's sign-ins end.
     @Sendable private func endLink(_ request: Request, _ context: ServerContext) async throws -> Response {
         let account = try await self.authorization.account(of: request)
+        try await self.deviceLimits.check(try self.authorization.holder(of: request))
         guard try await self.upstream.removeLink(try context.pathParameter("id"), ofAccount: account.id) else {
             throw Problem(.notFound, Problem.Name.notFound, "The account has no such connection.")
         }

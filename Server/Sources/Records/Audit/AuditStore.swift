@@ -203,6 +203,8 @@ public struct NoticeRecord: Sendable, Equatable {
         case enrolmentAsked = 9
         /// The person has said that another party began a request.
         case requestDisowned = 10
+        /// A device was added, because another device of the person approved the device.
+        case deviceApproved = 11
     }
 
     /// Random, 16 bytes as base64url; the identifier of the enrolment for ``Kind/enrolmentAsked``.

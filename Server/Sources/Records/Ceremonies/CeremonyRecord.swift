@@ -178,14 +178,22 @@ public struct CeremonyDetail: Sendable, Equatable {
     public var number: String?
     /// The text that the requester's page and the phone show, for a comparison by the person; `nil` for none.
     public var channelLinking: String?
+    /// The name of the signing key of the device that approves the enrolment; `nil` for every other enrolment. No phone
+    /// shows the name.
+    public var approver: String?
+    /// The identifier of the enrolment that the person approves by ``content``; `nil` for every other request. No phone
+    /// shows the identifier.
+    public var approval: String?
 
     /// Describes the details for a phone.
     public init(
         service: String? = nil, origin: String? = nil, address: String? = nil, browser: String? = nil,
         browserID: String? = nil, contentType: String? = nil, content: [UInt8]? = nil, deregistration: String? = nil,
         policy: String? = nil, client: String? = nil, change: String? = nil, number: String? = nil,
-        channelLinking: String? = nil
+        channelLinking: String? = nil, approver: String? = nil, approval: String? = nil
     ) {
+        self.approver = approver
+        self.approval = approval
         self.number = number
         self.channelLinking = channelLinking
         self.change = change

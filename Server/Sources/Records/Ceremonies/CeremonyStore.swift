@@ -60,6 +60,13 @@ public struct CeremonyChange: Sendable {
     public var endOfSessions: SessionEnding = { _ in nil }
     /// The fate of the device that the ceremony made.
     public var deviceFate: DeviceFate = .keep
+    /// The end of the time in which the activated device approves, removes and recovers nothing
+    /// (``DeviceStanding/limitedUntil``); `nil` for a device without limits.
+    public var deviceLimit: Timestamp?
+    /// Another ceremony of the same account that changes in the same step, by its identifier: the enrolment that the
+    /// answer approves. If the other ceremony is gone, or its judge throws, nothing is changed. The advances of counters
+    /// in the other change have no effect.
+    public var companion: (ceremonyID: String, judge: CeremonyJudge)?
     /// The audit event for each device that lost keys because its successor was activated; the store adds the device's
     /// identifier as detail.
     public var replacementAudit: AuditEvent?

@@ -6,6 +6,11 @@ extension AccountAddition {
         if case .email(let address) = self { address } else { nil }
     }
 
+    /// The device, if the addition is a device that another device approved; `nil` for every other addition.
+    package var approvedDevice: String? {
+        if case .approvedDevice(let id) = self { id } else { nil }
+    }
+
     /// The stored text: the kind, and after a space the name.
     package var stored: String {
         switch self {
@@ -16,6 +21,7 @@ extension AccountAddition {
         case .password: "password"
         case .secondFactor: "second-factor"
         case .recoveryCodes: "recovery-codes"
+        case .approvedDevice(let id): "approved-device \(id)"
         case .nothing: "nothing"
         }
     }
@@ -34,6 +40,7 @@ extension AccountAddition {
             case ("password", nil): .password
             case ("second-factor", nil): .secondFactor
             case ("recovery-codes", nil): .recoveryCodes
+            case ("approved-device", let id?): .approvedDevice(id)
             case ("nothing", nil): .nothing
             default: nil
             }

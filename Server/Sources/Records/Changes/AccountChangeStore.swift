@@ -16,6 +16,8 @@ public enum AccountAddition: Sendable, Hashable {
     case secondFactor
     /// Recovery codes.
     case recoveryCodes
+    /// A device that another device of the person approved, by the device's identifier.
+    case approvedDevice(String)
     /// Nothing: the change has removed something.
     case nothing
 }

@@ -13,26 +13,51 @@ struct AdmittedChange {
     }
 }
 
+/// A ceremony that changes together with another ceremony, as the step has admitted the change.
+private struct AdmittedCompanion {
+    let before: CeremonyRecord
+    let after: CeremonyRecord
+    let change: AdmittedChange
+}
+
 /// The writes of a step about a ceremony, in the tables of all kinds of writes.
 struct CeremonyChanges {
     let db: SQLConnection
 
     init(_ db: SQLConnection) { self.db = db }
 
-    /// Lets `judge` change a ceremony, and writes the ceremony and the further changes. Returns the ceremony after the
-    /// step.
+    /// Lets `judge` change a ceremony, and writes the ceremony and the further changes, also of a companion
+    /// (``CeremonyChange/companion``). Returns the ceremony after the step.
     func change(
         _ before: CeremonyRecord, _ sealing: Sealing, by judge: (inout CeremonyRecord) throws -> CeremonyChange
     ) throws -> CeremonyRecord {
         var ceremony = before
         let admitted = try self.admit(try judge(&ceremony), to: ceremony, sealing)
+        let companion = try self.admitCompanion(of: admitted.change, sealing)
         // The first write can be refused: a refusal costs nothing then. Nearly every change advances one counter at
         // most.
         try self.requireAdvances(admitted.change.advances.dropFirst())
         try self.advance(admitted, at: ceremony.changedAt)
         try CeremonyRows(self.db).update(ceremony, from: before, sealing)
         try self.applyAdvanced(admitted, to: ceremony, at: ceremony.changedAt, sealing)
+        try companion.map { other in
+            try CeremonyRows(self.db).update(other.after, from: other.before, sealing)
+            try self.applyAdvanced(other.change, to: other.after, at: other.after.changedAt, sealing)
+        }
         return ceremony
+    }
+
+    /// Lets the judge of a companion decide, and admits the companion's change. Throws the judge's error, and
+    /// `forbidden` if the companion is gone with its account.
+    private func admitCompanion(of change: CeremonyChange, _ sealing: Sealing) throws -> AdmittedCompanion? {
+        try change.companion.map { companion in
+            guard let before = try CeremonyRows(self.db).ceremony(.id(companion.ceremonyID), sealing) else {
+                throw StoreError(.forbidden, "the companion of a ceremony is gone")
+            }
+            var after = before
+            let change = try self.admit(try companion.judge(&after), to: after, sealing)
+            return AdmittedCompanion(before: before, after: after, change: change)
+        }
     }
 
     /// Admits the further changes of a step, except for the advances of counters. Throws `conflict` if a device is
@@ -82,7 +107,7 @@ struct CeremonyChanges {
         case .register(let registration): try DeviceRows(self.db).insert(registration, sealing)
         case .join(let keys): try CredentialRows(self.db).join(keys, sealing)
         case .addIdentity(let addition): try DeviceIdentityRows(self.db).add(addition, sealing)
-        case .activate(let device): try DeviceRows(self.db).activateDevice(id: device)
+        case .activate(let device, let end): try DeviceRows(self.db).activateDevice(id: device, limitedUntil: end)
         case .replaceKeys(let device, let account):
             let losers = try DeviceEnds(self.db).replaceKeys(
                 by: device, accountID: account, at: now, sealing, change.endOfSessions)

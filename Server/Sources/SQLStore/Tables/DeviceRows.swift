@@ -61,10 +61,12 @@ struct DeviceRows {
         }
     }
 
-    /// Lets a device and its keys authenticate. Throws `conflict` if the device does not exist.
-    func activateDevice(id: String) throws {
+    /// Lets a device and its keys authenticate, and limits the device until a moment. Throws `conflict` if the device
+    /// does not exist.
+    func activateDevice(id: String, limitedUntil: Timestamp?) throws {
         try self.db.changeOneRow(
-            "UPDATE device SET is_active = 1 WHERE id = ?", [id], orThrow: KeyRefusal.ofActivation)
+            "UPDATE device SET is_active = 1, limited_until = ? WHERE id = ?", [limitedUntil?.milliseconds, id],
+            orThrow: KeyRefusal.ofActivation)
         try self.db.run("UPDATE credential SET is_active = 1 WHERE device_id = ?", [id])
     }
 

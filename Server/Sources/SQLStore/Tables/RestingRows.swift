@@ -66,6 +66,10 @@ struct RestingRows {
             try RestingPassword(besideFactors: factors).map {
                 try self.rest($0, change, unusableHash: unusableHash, at: now, sealing)
             }
+        case .approvedDevice(let device):
+            try self.db.run(
+                "UPDATE device SET rested_at = ? WHERE id = ? AND account_id = ? AND rested_at IS NULL",
+                [now.milliseconds, device, account])
         case .recoveryCodes:
             try self.takeOver("recovery_code", where: "account_id = ?2", change: id, [account])
             try self.move(.recoveryCodes, where: "account_id = ?2", change: id, [account])
@@ -162,6 +166,10 @@ struct RestingRows {
             UPDATE activation SET is_permanent = 0
             WHERE device_id IN (SELECT device_id FROM rested_activation WHERE change_id = ?)
             """, [change.id])
+        // A device that was reported as lost, before or since, rests on.
+        try self.db.run(
+            "UPDATE device SET rested_at = NULL WHERE id = ? AND account_id = ? AND rested_at = ?",
+            [change.addition.approvedDevice, change.accountID, change.decidedAt.milliseconds])
         try self.restOnBesideFactor(change)
         for table in RestingTable.all { try self.putBack(table, change) }
         for attribute in [PersonalAttribute.email, .phoneNumber] {

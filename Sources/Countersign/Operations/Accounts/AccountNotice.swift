@@ -35,6 +35,10 @@ public struct AccountNotice: Hashable, Sendable, Identifiable {
         /// A service wants a device added to the account. The device has answered and waits for its number; the subject
         /// is the device's name, and ``AccountNotice/id`` is the identifier of the enrolment.
         public static let enrolmentAsked = Self(rawValue: "enrolment-asked")
+        /// A device was added, because another device of the person approved the device. The subject is the name of the
+        /// new device. A person who knows nothing of this reports it by the letter that tells of the same, or asks the
+        /// operator of the service.
+        public static let deviceApproved = Self(rawValue: "device-approved")
         /// The person said on a device that another party had begun a request (`DenialStatement.notMe`). The subject is
         /// the service that requested the operation.
         public static let requestDisowned = Self(rawValue: "request-disowned")

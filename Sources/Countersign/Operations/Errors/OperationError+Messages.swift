@@ -46,6 +46,8 @@ extension OperationError: ExplainedError {
         case .dispatchTargetUnknown: .deviceNotReached
         case .dispatcherUnknown: .pushServiceUnknown
         case .wrongNumber: .numberWrong
+        case .deviceLimited: .deviceLimited
+        case .newDeviceNotAdded: .newDeviceNotAdded
         case .unknown: .unforeseen
         }
     }

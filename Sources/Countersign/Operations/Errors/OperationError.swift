@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 /// The reason why an operation failed. All operations use this error, however they were started.
 ///
 /// ``code`` states the kind of the error, and ``recovery`` the remedy. Two errors are equal if their codes and their
@@ -14,6 +20,7 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
                 invalidRequestHeader, invalidServerURL, storageError, clockSkewTooBig, wrongNumber, unknown
             case pinLocked, pinNotEnrolled, passwordLocked, passwordNotEnrolled
             case nameAlreadyExists, dispatchTargetUnknown, dispatcherUnknown
+            case deviceLimited, newDeviceNotAdded
         }
         let base: Base
         /// The client, an authenticator or the server refused: see ``OperationError/fidoErrorCode``.
@@ -85,6 +92,12 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         /// The server has no dispatcher with the name in the ``PushAddress``. A mistake in the app's code, or in the
         /// server's configuration.
         public static let dispatcherUnknown = Self(base: .dispatcherUnknown)
+        /// Another device of the person approved this device a short time ago: this device approves and removes no device
+        /// until ``OperationError/limitedUntil``. Everything else works.
+        public static let deviceLimited = Self(base: .deviceLimited)
+        /// The new device that this device was to approve gave up, or another device or an operator has ended its
+        /// enrolment (``DeviceApproval``). Begin again, with a new code.
+        public static let newDeviceNotAdded = Self(base: .newDeviceNotAdded)
         /// The app had another name when the account was enrolled: ``OperationError/formerFacetID``. Nothing is lost:
         /// with the former name all keys sign again.
         ///
@@ -130,6 +143,9 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
     /// With ``Code/appRenamed``: the app's name at the time when the account was enrolled
     /// (``ClientConfiguration/facetID``).
     public let formerFacetID: String?
+    /// With ``Code/deviceLimited``: the time from which this device may approve and remove devices, by the server's
+    /// clock.
+    public let limitedUntil: Date?
     /// The session to which the failed authentication was bound, as the app gave the session: the app can go on with it,
     /// or start again. `nil` without a session. After a signed answer whose reply was lost, the server may have renewed
     /// the session, so that this session is worth nothing.
@@ -143,8 +159,9 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
     /// code's recovery.
     public init(
         _ code: Code, fidoErrorCode: FidoErrorCode? = nil, httpStatus: Int? = nil, serverStatusCode: Int? = nil,
-        formerFacetID: String? = nil, recovery: Recovery? = nil, _ reason: String = ""
+        formerFacetID: String? = nil, limitedUntil: Date? = nil, recovery: Recovery? = nil, _ reason: String = ""
     ) {
+        self.limitedUntil = limitedUntil
         self.code = code
         self.fidoErrorCode = fidoErrorCode
         self.httpStatus = httpStatus
@@ -199,6 +216,9 @@ public typealias AuthenticationError = OperationError
 
 /// The error of a registration with the answer to a request for an enrolment: another name of ``OperationError``.
 public typealias AuthCloudApiError = OperationError
+
+/// The error of approving another device: another name of ``OperationError``.
+public typealias DeviceApprovalError = OperationError
 
 /// The error of redeeming a token: another name of ``OperationError``.
 public typealias OutOfBandOperationError = OperationError

@@ -59,11 +59,15 @@ extension OperationError.Recovery {
         self =
             switch code.base {
             case .fidoError: Self(of: fidoErrorCode ?? .unknown, serverStatusCode: serverStatusCode)
-            case .networkError, .storageError, .sessionUnknown, .clockSkewTooBig, .dispatchTargetUnknown: .tryAgain
+            case .networkError, .storageError, .sessionUnknown, .clockSkewTooBig, .dispatchTargetUnknown,
+                .deviceLimited:
+                .tryAgain
             case .notAuthorized: .authenticate
             case .userNotRegisteredInServer: .enrollAgain
             case .userAlreadyRegisteredInAnotherServer: .forgetAccountOfThatName
-            case .tokenExpired, .tokenUnknown, .malformedPayload, .decryptionError, .wrongNumber: .haveCodeShownAgain
+            case .tokenExpired, .tokenUnknown, .malformedPayload, .decryptionError, .wrongNumber,
+                .newDeviceNotAdded:
+                .haveCodeShownAgain
             case .tokenAlreadyRedeemed, .hostNotAllowed, .codeCameByLink: .warnPerson
             case .tlsPinMismatch: .changeNetwork
             case .accountLocked: .contactService

@@ -17,6 +17,8 @@ extension CeremonyDetail {
         object["change"] = self.change.map { .string($0) }
         object["number"] = self.number.map { .string($0) }
         object["channelLinking"] = self.channelLinking.map { .string($0) }
+        object["approver"] = self.approver.map { .string($0) }
+        object["approval"] = self.approval.map { .string($0) }
         return JSON.object(object).serialized
     }
 
@@ -32,6 +34,7 @@ extension CeremonyDetail {
             content: try object.string("content").flatMap { Base64URL.decode($0) },
             deregistration: try object.string("deregistration"), policy: try object.string("policy"),
             client: try object.string("client"), change: try object.string("change"),
-            number: try object.string("number"), channelLinking: try object.string("channelLinking"))
+            number: try object.string("number"), channelLinking: try object.string("channelLinking"),
+            approver: try object.string("approver"), approval: try object.string("approval"))
     }
 }

@@ -8,8 +8,8 @@ package enum CeremonyWrite: Sendable {
     case join([CredentialRecord])
     /// A device's keys for itself are added.
     case addIdentity(DeviceIdentityAddition)
-    /// A device may authenticate from now on.
-    case activate(device: String)
+    /// A device may authenticate from now on, and is limited until a moment; `nil` for a device without limits.
+    case activate(device: String, limitedUntil: Timestamp?)
     /// The keys of the account that a device replaces are deleted, with the devices that have no keys left.
     case replaceKeys(by: String, account: String)
     /// A device and its keys are deleted.
@@ -80,7 +80,7 @@ extension CeremonyChange {
         case (.keep, _), (_, nil): break
         case (.discard, let device?): try carryOut(.discard(device: device))
         case (.activate, let device?):
-            try carryOut(.activate(device: device))
+            try carryOut(.activate(device: device, limitedUntil: self.deviceLimit))
             if let account = ceremony.accountID { try carryOut(.replaceKeys(by: device, account: account)) }
         }
         if let selection = self.deregistration, let account = ceremony.accountID {
