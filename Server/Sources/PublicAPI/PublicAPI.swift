@@ -126,7 +126,8 @@ package struct PublicAPI: Sendable {
         let root = IdentityRootRoutes(identities: ceremonies.identities)
         let identity = IdentityRoutes(identities: ceremonies.identities, limits: self.limits, trace: self.trace)
         return self.receiptRoutes.phoneEndpoints + redemptions.endpoints + operations.endpoints
-            + approvals.endpoints + uaf.endpoints + account.endpoints + targets.endpoints + root.endpoints + identity.endpoints
+            + approvals.endpoints + uaf.endpoints + account.endpoints + targets.endpoints + root.endpoints
+            + identity.endpoints
     }
 
     /// Returns the middleware by which scripts of registered origins may read answers at the addresses for programs,

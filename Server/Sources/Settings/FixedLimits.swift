@@ -16,6 +16,9 @@ extension Limits {
 
         // MARK: Settings
 
+        /// The characters of the name, of the model and of the network of a new device in the text by which another
+        /// device approves the new device: the whole text has at most 200 characters.
+        public static let approvalTextPart = 32
         /// The letters of a code that is mailed and typed: 50 bits.
         public static let mailedCodeLetters = 10
 

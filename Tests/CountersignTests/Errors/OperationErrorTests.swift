@@ -53,7 +53,7 @@ struct ErrorRecoveryTests {
         .unknownUsername, .appRenamed, .missingInteraction, .operationReused, .invalidRequestHeader,
         .invalidServerURL, .storageError, .clockSkewTooBig, .wrongNumber, .unknown,
         .pinLocked, .pinNotEnrolled, .passwordLocked, .passwordNotEnrolled,
-        .nameAlreadyExists, .dispatchTargetUnknown, .dispatcherUnknown,
+        .nameAlreadyExists, .dispatchTargetUnknown, .dispatcherUnknown, .deviceLimited, .newDeviceNotAdded,
     ]
     private static let fidoCodes: [FidoErrorCode] = [
         .insecureTransport, .userCanceled, .unsupportedVersion, .noSuitableAuthenticator, .protocolError,
@@ -70,6 +70,7 @@ struct ErrorRecoveryTests {
         #expect(AccountActivityError(.sessionUnknown) == OperationError(.sessionUnknown))
         #expect(PinChangeError(.pinLocked) == OperationError(.pinLocked))
         #expect(DeviceInformationChangeError(.nameAlreadyExists) == OperationError(.nameAlreadyExists))
+        #expect(DeviceApprovalError(.newDeviceNotAdded) == OperationError(.newDeviceNotAdded))
         #expect(PasswordChangeError(.passwordLocked) == OperationError(.passwordLocked))
     }
 

@@ -94,7 +94,9 @@ public struct RegistrationAnswers: CeremonyPart {
         let verified = try self.verify(response, data, policy, existing: existing, at: now)
         let registration = try await self.registration(verified, accountID: accountID, context, at: now)
         let number = self.environment.confirmationNumber()
-        if let approver = ceremony.detail.approver, registration.identity?.signing.name.hasSameBytes(as: approver) == true {
+        if let approver = ceremony.detail.approver,
+            registration.identity?.signing.name.hasSameBytes(as: approver) == true
+        {
             throw Answered(.unacceptableKey, "a device that would approve itself")
         }
         let asked = ceremony.detail.approver.map { _ in

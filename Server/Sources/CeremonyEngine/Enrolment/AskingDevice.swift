@@ -1,6 +1,7 @@
 import Ceremony
 import Crypto
 import Records
+import Settings
 import UAF
 import _Primitives
 
@@ -15,10 +16,6 @@ struct AskingDevice: Equatable {
     /// The fingerprint of the device's keys.
     let keys: String
 
-    /// The longest name, model and network in the text, so that the text has at most `TransactionText.maximumLength`
-    /// characters.
-    private static let longestPart = 32
-
     init(number: String, model: String, network: String?, keys: String) {
         self.number = number
         self.model = model
@@ -27,10 +24,10 @@ struct AskingDevice: Equatable {
     }
 
     /// The text of the model for a person's screen.
-    var shownModel: String { DisplayText.name(self.model, length: Self.longestPart) }
+    var shownModel: String { DisplayText.name(self.model, length: Limits.Fixed.approvalTextPart) }
     /// The text of the network for a person's screen.
     var shownNetwork: String {
-        DisplayText.name(self.network ?? "an unknown network", length: Self.longestPart)
+        DisplayText.name(self.network ?? "an unknown network", length: Limits.Fixed.approvalTextPart)
     }
 
     /// The text that the approving device shows and signs. The text has the fingerprint of the keys, so the signature
@@ -42,7 +39,7 @@ struct AskingDevice: Equatable {
         let inner = String(String.UnicodeScalarView(name.unicodeScalars.map { marks.contains($0) ? "'" : $0 }))
         return try TransactionText(
             normalizing: """
-                New device: \u{201C}\(DisplayText.name(inner, length: Self.longestPart))\u{201D}, \(self.shownModel), \
+                New device: \u{201C}\(DisplayText.name(inner, length: Limits.Fixed.approvalTextPart))\u{201D}, \(self.shownModel), \
                 from \(self.shownNetwork). It can sign in as you. Decline unless you hold it. Keys \(self.keys)
                 """
         ).text

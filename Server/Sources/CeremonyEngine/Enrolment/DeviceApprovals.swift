@@ -179,7 +179,8 @@ public struct DeviceApprovals: CeremonyPart {
                         .deviceApproved, at: now, accountID: device.accountID, ceremonyID: id, actor: "device",
                         detail: device.deviceID))
                 change.notices = [
-                    NoticeRecord(id: noticeID, accountID: device.accountID, kind: .deviceApproved, at: now, subject: name)
+                    NoticeRecord(
+                        id: noticeID, accountID: device.accountID, kind: .deviceApproved, at: now, subject: name)
                 ]
                 let made = AccountChangeRecord(
                     id: changeID, accountID: device.accountID, addition: .approvedDevice(added),

@@ -144,9 +144,9 @@ public struct Redemptions: CeremonyPart {
                 statusCode: .ok, operation: operation, uafRequest: String(decoding: message, as: UTF8.self),
                 lifetimeMilliseconds: (ceremony.expiresAt - now).milliseconds, requester: ceremony.detail.requester,
                 dispatchChannel: ceremony.channel?.name)
-            request.numberLength =
-                ceremony.detail.number?.utf8.count
-                ?? ceremony.detail.approval.map { _ in self.limits.confirmationDigits }
+            request.numberLength = ceremony.detail.number?.utf8.count
+            // The number is on the screen of the device that the person approves.
+            if ceremony.detail.approval != nil { request.numberLength = self.limits.confirmationDigits }
             return request
         } catch let error as CeremonyError where error.code == .invalidRequest {
             refused("the policy went between dispatch and redeem: \(error.reason)")

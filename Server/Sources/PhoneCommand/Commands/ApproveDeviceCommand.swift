@@ -12,6 +12,8 @@ struct ApproveDeviceCommand: AsyncParsableCommand {
             This phone shows a code. The new phone enrols by the code (`countersign-phone enroll`) and shows a number. \
             Type the number here after the text that names the new phone. For 24 hours the new phone approves and removes \
             no other phone.
+
+            With --number - the number is read from the standard input when it is asked for.
             """)
 
     @Argument(help: "The account's name.")
@@ -30,20 +32,32 @@ struct ApproveDeviceCommand: AsyncParsableCommand {
                 throw Refusal.usage("Without a terminal, say --approve or --deny.")
             }
             let person = OwnPerson(username: self.username, answers: self.answers, phone: self.phone)
-            try await self.run(
-                on: try await person.client(on: try PhoneDevice(self.phone)), ScriptedAnswers(self.answers), report)
+            if self.readsNumber, self.answers.takesStandardInput {
+                throw Refusal.usage("The number and a secret cannot both come on the standard input.")
+            }
+            try await self.run(on: try await person.client(on: try PhoneDevice(self.phone)), report) {
+                readLine(strippingNewline: true)
+            }
         }
     }
 
-    /// Does the same with the phone's client and with prepared answers.
-    func run(on client: MobileAuthenticationClient, _ script: ScriptedAnswers, _ report: Report) async throws {
+    /// `true` if the number comes on the standard input.
+    private var readsNumber: Bool { self.answers.number?.hasSameBytes(as: "-") ?? false }
+
+    /// Does the same with the phone's client. `number` reads the number with `--number -`.
+    func run(
+        on client: MobileAuthenticationClient, _ report: Report, number: @escaping @Sendable () async -> String?
+    ) async throws {
+        let script = ScriptedAnswers(self.answers)
         if let server = ServerAddress(client.configuration.baseURL) { try self.answers.checkArguments(for: server) }
         let person = PhoneHolder(report: report, script: script)
         let interaction = PersonInteraction(person: person, isRegistration: false)
         do {
-            let result: AuthenticationSuccess = try await client.operations.deviceApproval.username(self.username)
+            var operation = client.operations.deviceApproval.username(self.username)
                 .onProgress { self.show($0, report) }
-                .answered(by: interaction).execute()
+                .answered(by: interaction)
+            if self.readsNumber { operation = operation.numberMatcher { _ in await number() } }
+            let result: AuthenticationSuccess = try await operation.execute()
             report.say([
                 "event": .string("finished"), "outcome": .outcome(.added), "account": .string(result.account.username),
             ]) { $0.success("The new phone is yours. All of your devices are told.") }

@@ -68,7 +68,8 @@ struct AccountRoutes: Sendable {
                 ], refusing: [(403, "The account is locked."), Endpoint.tooMany], handler: self.questions),
             Endpoint(
                 method: .delete, path: "\(Self.enrolments)/{id}", id: "declineEnrolment",
-                summary: "Decline a device that a service or another device wants added.", effect: .takesAway, caller: .deviceByProof,
+                summary: "Decline a device that a service or another device wants added.", effect: .takesAway,
+                caller: .deviceByProof,
                 answers: [.init(status: 204, meaning: "The device is not added.")],
                 refusing: [
                     (403, "The account is locked, or another device approved this device a short time ago."),

@@ -99,6 +99,15 @@ struct TerminalPhoneFixture: Sendable {
         return try await self.command { device, _, report in try await command.run(on: device, report) }
     }
 
+    /// `countersign-phone device approve alice`, whose person types the number that `number` returns.
+    func approve(_ arguments: [String], number: @escaping @Sendable () async -> String?) async throws -> Outcome {
+        let command = try ApproveDeviceCommand.parse(["alice"] + arguments)
+        return try await self.command { device, options, report in
+            let person = OwnPerson(username: "alice", answers: try AnswerOptions.parse(arguments), phone: options)
+            try await command.run(on: try await person.client(on: device), report, number: number)
+        }
+    }
+
     private func command(
         named name: String = "", _ body: (PhoneDevice, PhoneOptions, Report) async throws -> Void
     ) async throws -> Outcome {

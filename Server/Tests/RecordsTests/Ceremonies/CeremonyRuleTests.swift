@@ -306,7 +306,7 @@ struct CeremonyRuleTests {
         let detail = CeremonyDetail(
             service: "bank", origin: "https://bank.example", address: "192.0.2.1", browser: "Firefox",
             browserID: "browser", contentType: "text/plain", content: [1, 2], deregistration: "{}", policy: "policy",
-            client: "client", change: "{}", number: "004711")
+            client: "client", change: "{}", number: "004711", approver: "key", approval: "enrolment")
         #expect(try CeremonyDetail(stored: detail.stored) == detail)
         #expect(try CeremonyDetail(stored: CeremonyDetail().stored) == CeremonyDetail())
         #expect(throws: StoreError(.corrupt, "")) { try CeremonyDetail(stored: Array("[]".utf8)) }
