@@ -55,6 +55,9 @@ public struct MetadataCatalog: Sendable {
             PackageResources.C516_0001_json, PackageResources.C516_0002_json, PackageResources.C516_0003_json,
             PackageResources.C516_0004_json, PackageResources.C516_0005_json, PackageResources.C516_0006_json,
             PackageResources.C516_0007_json, PackageResources.C516_0103_json, PackageResources.C516_0104_json,
+            PackageResources.C516_2001_json, PackageResources.C516_2002_json, PackageResources.C516_2003_json,
+            PackageResources.C516_2004_json, PackageResources.C516_2005_json, PackageResources.C516_2006_json,
+            PackageResources.C516_2103_json, PackageResources.C516_2104_json,
         ] {
             catalog.add(try MetadataStatement(parsing: bytes))
         }

@@ -16,6 +16,10 @@ enum Names {
     static let pin = AuthenticatorModel(factor: .pin, keyStore: .file).aaid
     static let fingerprint = AuthenticatorModel(factor: .fingerprint, keyStore: .file).aaid
     static let silent = AuthenticatorModel(factor: .devicePossession, keyStore: .file).aaid
+    /// The models of a factor that a policy by factors names.
+    static let pins = [pin, AuthenticatorModel(factor: .pin, keyStore: .tpm).aaid]
+    static let fingerprints = [fingerprint, AuthenticatorModel(factor: .fingerprint, keyStore: .tpm).aaid]
+    static let silents = [silent, AuthenticatorModel(factor: .devicePossession, keyStore: .tpm).aaid]
 }
 
 /// Two RSA keys for all tests: making one takes long.

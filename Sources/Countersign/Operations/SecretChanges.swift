@@ -107,7 +107,7 @@ extension ClientCore {
             try await self.module.changeSecret(of: key) { status, refusal in
                 try await self.acceptableChange(of: key, username, questions, status, refusal)
             }
-        } catch let failure as OperationFailure where failure.code == .userLockout {
+        } catch let failure as OperationFailure where failure.code == .userLockout && failure.lockHolder == nil {
             throw OperationError(factor == .pin ? .pinLocked : .passwordLocked, failure.reason)
         } catch {
             throw OperationError(translating: error)

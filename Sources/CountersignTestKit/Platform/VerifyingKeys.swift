@@ -20,6 +20,8 @@ public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
     private var agreements: [[UInt8]: (name: DeviceKeyName, key: P256.KeyAgreement.PrivateKey)] = [:]
     /// The remaining room for keys.
     private var room = Int.max
+    /// `true` if no secret is judged.
+    private var isLocked = false
     private let fingerprintSensor: any BiometricSensor
     private let faceSensor: any BiometricSensor
     private let devicePasscode: any DevicePasscode
@@ -62,6 +64,9 @@ public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
         self.lock.withLock { self.room = isFull ? count : .max }
     }
 
+    /// Judges no secrets, like a TPM after wrong secrets of any program, or judges secrets again.
+    public func lockSecrets(_ isLocked: Bool) { self.lock.withLock { self.isLocked = isLocked } }
+
     /// `true`: a signature verifies the person.
     public var verifiesWhileSigning: Bool { true }
 
@@ -89,6 +94,7 @@ public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
         switch (entry.lock, unlocking) {
         case (.none, .none): break
         case (.secret(let secret), .secret(let typed)):
+            try self.checkLock()
             guard secret == typed else { throw DeviceKeyError.wrongSecret }
         case (.system(let factor, _, let allowingPasscode), .system(let prompt)):
             let reading = try await self.reading(factor, prompt, allowingPasscode)
@@ -104,6 +110,7 @@ public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
     {
         let entry = try self.entry(handle, name)
         guard case .secret(let secret) = entry.lock else { throw DeviceKeyError.closed }
+        try self.checkLock()
         guard secret == old else { throw DeviceKeyError.wrongSecret }
         let other = RandomSource.system.bytes(16)
         self.lock.withLock { self.entries[other] = Entry(name: name, key: entry.key, lock: .secret(new)) }
@@ -137,6 +144,10 @@ public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
             self.entries[handle] = nil
             self.agreements[handle] = nil
         }
+    }
+
+    private func checkLock() throws {
+        guard !self.lock.withLock({ self.isLocked }) else { throw DeviceKeyError.lockedOut }
     }
 
     private func entry(_ handle: [UInt8], _ name: DeviceKeyName) throws -> Entry {

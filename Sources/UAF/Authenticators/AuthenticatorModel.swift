@@ -54,9 +54,9 @@ public struct AuthenticatorModel: Hashable, Sendable, CaseIterable {
         self = model
     }
 
-    /// The models with a metadata statement in this product: the models with keys in a file. Servers accept these
-    /// models.
-    public static let allCases = Self.all(in: .file)
+    /// The models with a metadata statement in this product: the models with keys in a file or in a TPM. Servers accept
+    /// these models.
+    public static let allCases = Self.all(in: .file) + Self.all(in: .tpm)
 
     /// The whole table. The table also has models for which a server needs a statement from elsewhere.
     public static let table = KeyStore.allCases.flatMap(Self.all)
@@ -98,8 +98,8 @@ public struct AuthenticatorModel: Hashable, Sendable, CaseIterable {
         let (keyProtection, matcherProtection): (KeyProtection, MatcherProtection) =
             switch self.keyStore {
             case .file, .secretService: (.software, .software)
-            // The chip judges a typed secret. The system's own service matches a finger.
-            case .tpm: (.hardware, [.fingerprint, .face].contains(self.factor) ? .software : .onChip)
+            // The chip judges a PIN or a password. The operating system judges a finger, a face or its own passcode.
+            case .tpm: (.hardware, [.fingerprint, .face, .devicePasscode].contains(self.factor) ? .software : .onChip)
             case .secureEnclave: ([.hardware, .tee], .tee)
             }
         let isSilent = userVerification.isSilent

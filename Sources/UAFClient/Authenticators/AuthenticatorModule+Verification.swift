@@ -162,6 +162,8 @@ extension AuthenticatorModule {
                         return (signed, signature)
                     } catch DeviceKeyError.wrongSecret {
                         lastError = .wrong
+                    } catch DeviceKeyError.lockedOut {
+                        throw try self.unjudged(record.name)
                     }
                 }
             case .fingerprint, .face, .devicePasscode:
@@ -196,6 +198,8 @@ extension AuthenticatorModule {
                     return .secret(typed.secret)
                 } catch DeviceKeyError.wrongSecret {
                     lastError = .wrong
+                } catch DeviceKeyError.lockedOut {
+                    throw try self.unjudged(record.name)
                 }
             }
         case .devicePossession: unlock = .none
@@ -236,8 +240,17 @@ extension AuthenticatorModule {
             return try await body()
         } catch let error as DeviceKeyError {
             if error == .gone, let record { try? self.delete([record.name]) }
-            throw OperationFailure(error.status, of: command, "the key: \(error)")
+            throw OperationFailure(
+                error.status, of: command, lockedBy: error == .lockedOut ? .keyStore : nil, "the key: \(error)")
         }
+    }
+
+    /// Gives back the attempt that a locked key store has not judged. Returns the error of the lock.
+    ///
+    /// Without this, a person who meets the store's lock a few times would lose the key for good.
+    private func unjudged(_ name: KeyName) throws -> DeviceKeyError {
+        try self.ledger.giveBack(name.keyID.base64URL)
+        return .lockedOut
     }
 }
 
@@ -284,6 +297,8 @@ extension AuthenticatorModule {
                     return try self.adopt(handle, salt, in: keys, as: deviceName, of: name, spent: typed.spent)
                 } catch DeviceKeyError.wrongSecret {
                     lastError = .wrong
+                } catch DeviceKeyError.lockedOut {
+                    throw try self.unjudged(name)
                 }
             }
         }
@@ -445,7 +460,7 @@ extension AuthenticatorModule {
                     throw OperationFailure(.userCancelled, of: command, "cancelled at the operating system")
                 case .lockedOut:
                     throw OperationFailure(
-                        .userLockout, of: command, isLockOfOperatingSystem: true, "the operating system has locked it")
+                        .userLockout, of: command, lockedBy: .operatingSystem, "the operating system has locked it")
                 }
             }
         }
@@ -561,6 +576,7 @@ extension DeviceKeyError {
         case .gone: .keyDisappearedPermanently
         case .noRoom: .insufficientResources
         case .unattested: .attestationNotSupported
+        case .lockedOut: .userLockout
         case .wrongSecret, .closed, .unverified: .accessDenied
         }
     }

@@ -11,9 +11,17 @@ public struct OperationFailure: CodedError {
     package let asmStatus: ASMStatusCode?
     /// The disconnected authenticator, with ``UAF/ASMStatusCode/authenticatorDisconnected``.
     let disconnected: AuthenticatorModel?
-    /// With ``UAF/ErrorCode/userLockout``: `true` if the operating system has locked finger, face or passcode and will
-    /// unlock them. A lock of this client itself stays.
-    package let isLockOfOperatingSystem: Bool
+    /// With ``UAF/ErrorCode/userLockout``: the holder of a lock that ends. `nil` for a lock of this client itself, which
+    /// stays.
+    package let lockHolder: LockHolder?
+    /// The holder of a lock beside this client's own locks.
+    package enum LockHolder: Sendable {
+        /// The operating system has locked finger, face or passcode, and the person unlocks the device.
+        case operatingSystem
+        /// The key store judges no secrets for some time, and no attempt was taken.
+        case keyStore
+    }
+
     /// A text for the log, never with a secret or a value chosen by a server.
     public let reason: String
 
@@ -22,20 +30,20 @@ public struct OperationFailure: CodedError {
         self.code = code
         self.asmStatus = nil
         self.disconnected = nil
-        self.isLockOfOperatingSystem = false
+        self.lockHolder = nil
         self.reason = reason
     }
 
     /// Creates a failure from an authenticator's report.
     init(
-        _ status: CommandStatus, of command: CommandStatus.Command, isLockOfOperatingSystem: Bool = false,
+        _ status: CommandStatus, of command: CommandStatus.Command, lockedBy lockHolder: LockHolder? = nil,
         _ reason: String
     ) {
         let asmStatus = status.asmStatus(of: command)
         self.code = asmStatus.errorCode
         self.asmStatus = asmStatus
         self.disconnected = nil
-        self.isLockOfOperatingSystem = isLockOfOperatingSystem
+        self.lockHolder = lockHolder
         self.reason = reason
     }
 
@@ -44,7 +52,7 @@ public struct OperationFailure: CodedError {
         self.code = ASMStatusCode.authenticatorDisconnected.errorCode
         self.asmStatus = .authenticatorDisconnected
         self.disconnected = model
-        self.isLockOfOperatingSystem = false
+        self.lockHolder = nil
         self.reason = "the authenticator \(model.aaid) is gone"
     }
 

@@ -34,7 +34,7 @@ public protocol DeviceKeys: Sendable {
 
     /// Checks that a key opens, as far as possible without a signature. Keys that verify while they sign always pass.
     ///
-    /// Throws ``DeviceKeyError`` (`wrongSecret`, `closed`, `gone`) and ``StorageError``.
+    /// Throws ``DeviceKeyError`` (`wrongSecret`, `lockedOut`, `closed`, `gone`) and ``StorageError``.
     func check(_ handle: [UInt8], of name: DeviceKeyName, unlocking: KeyUnlock) throws
 
     /// Signs a message. Returns the two numbers of the signature, 32 bytes each (UAF Registry,
@@ -145,6 +145,9 @@ public struct NewDeviceKey: Sendable {
 public enum DeviceKeyError: Error, Hashable, Sendable {
     /// The secret is wrong.
     case wrongSecret
+    /// The key store judges no secret for some time, after wrong ones by any program of the device. The secret was not
+    /// judged, and the store's time, not the person, ends this lock.
+    case lockedOut
     /// The key does not open: damaged, another key's handle, or the wrong access token.
     case closed
     /// The key is gone permanently, for example with the fingers that were enrolled at its creation.

@@ -96,6 +96,12 @@ struct AttemptLedger {
         try self.write(self.entry(failures: max(0, failures - spent)), name)
     }
 
+    /// Gives the attempt back that nothing has judged. A cool-down after earlier attempts begins again.
+    func giveBack(_ name: String) throws {
+        guard let entry = try self.read(name) else { throw StorageError(.corrupt, "attempts are missing") }
+        try self.write(self.entry(failures: max(0, entry.failures - 1)), name)
+    }
+
     /// Returns the entry with its waiting time marked as finished. The entry no longer names a start of the device, so
     /// a later restart of the device, or a clock that goes backwards, does not begin the waiting time again. The number
     /// of failures stays.

@@ -30,6 +30,27 @@ struct ChipTests {
         #expect(error == .fido(.noSuitableAuthenticator))
     }
 
+    @Test("A chip that judges no PIN for now ends an operation, and the person tries again: the key is not locked")
+    func lockedChip() async throws {
+        let keys = VerifyingKeys(keyStore: .tpm)
+        let world = try await World().restarted(with: [:], keys: keys)
+        try await world.enroll("alice", [AuthenticatorModel(factor: .pin, keyStore: .tpm)])
+        keys.lockSecrets(true)
+        world.phone.person.script.changedPins = ["864209"]
+        for _ in 1...6 {
+            let authentication = await operationError {
+                _ = try await world.phone.authenticate(try await world.server.authentication())
+            }
+            #expect(authentication == .fido(.userLockout) && authentication?.recovery == .tryAgain)
+            let change = await operationError { try await ChangedSecret.pin.change(world) }
+            #expect(change == .fido(.userLockout) && change?.recovery == .tryAgain)
+        }
+        #expect(try await ChangedSecret.pin.status(world) == .unlocked)
+        keys.lockSecrets(false)
+        #expect(
+            try await world.phone.authenticate(try await world.server.authentication()).account.username == "alice")
+    }
+
     @Test("A policy for keys in a file is not met by it, and one for its keys not by a file")
     func otherModels() async throws {
         for (world, model) in [

@@ -52,7 +52,8 @@ import UAFClient
             (StorageError(.unavailable, "test"), .storageUnavailable),
             (StorageError(.corrupt, "test"), .storageCorrupt), (StorageError(.newer, "test"), .storageNewer),
             (DeviceKeyError.gone, .keyRemovedBySystem), (DeviceKeyError.noRoom, .storageUnavailable),
-            (CancellationError(), .cancelled), (Unforeseen(), .unexpected),
+            (DeviceKeyError.lockedOut, .storageUnavailable), (CancellationError(), .cancelled),
+            (Unforeseen(), .unexpected),
         ] as [(any Error, CountersignErrorCode)] {
             #expect(await self.error(of: sdk, server, FailingStorage(error: error)) == code)
         }

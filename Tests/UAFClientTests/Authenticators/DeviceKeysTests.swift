@@ -73,6 +73,30 @@ struct DeviceKeysTests {
         #expect(try await device.reopened().module.protectionStatus(of: name) == .lockedOut)
     }
 
+    @Test("A key store that judges nothing takes no try, and its lock is told apart from the key's own")
+    func unjudged() async throws {
+        let (device, keys) = try Self.device(keyStore: .tpm)
+        let name = try await device.register(AuthenticatorModel(factor: .pin, keyStore: .tpm)).name
+        _ = await failure { _ = try await device.sign(name, person: TestPerson(pins: ["111111"])) }
+        let before = try await device.module.protectionStatus(of: name)
+        #expect(before == .lastAttemptFailed(remainingTries: 4, coolDownTimeInSeconds: 0))
+        keys.lockSecrets(true)
+        for pin in ["135790", "111111", "135790", "135790", "135790"] {
+            let refused = await failure { _ = try await device.sign(name, person: TestPerson(pins: [pin])) }
+            #expect(refused == OperationFailure(.userLockout, "") && refused?.lockHolder == .keyStore)
+            let changed = await failure {
+                try await device.module.changeSecret(of: name) { _, _ in
+                    SecretChange(old: SecretBytes(utf8: pin), new: SecretBytes(utf8: "246802"))
+                }
+            }
+            #expect(changed == OperationFailure(.userLockout, "") && changed?.lockHolder == .keyStore)
+        }
+        #expect(try await device.module.protectionStatus(of: name) == before)
+        keys.lockSecrets(false)
+        #expect(try await device.sign(name).signCounter > 1)
+        #expect(try await device.module.protectionStatus(of: name) == .unlocked)
+    }
+
     @Test("A try that is taken while another one is judged stays spent when that one was right")
     func triesAtOnce() async throws {
         let keys = GatedKeys()
@@ -105,7 +129,7 @@ struct DeviceKeysTests {
         sensor.feel(.cancelled, .lockedOut)
         #expect(await failure { _ = try await device.sign(name) } == OperationFailure(.userCancelled, ""))
         let locked = await failure { _ = try await device.sign(name) }
-        #expect(locked == OperationFailure(.userLockout, "") && locked?.isLockOfOperatingSystem == true)
+        #expect(locked == OperationFailure(.userLockout, "") && locked?.lockHolder == .operatingSystem)
         sensor.fail(.timedOut)
         sensor.feel(.match)
         #expect(try await device.sign(name).signCounter > 1)

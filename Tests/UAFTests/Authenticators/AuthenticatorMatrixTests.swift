@@ -271,7 +271,8 @@ struct ProductTypeTests {
 
     @Test("Restricted to models, it has no others")
     func restricted() {
-        let files = Set(AuthenticatorModel.allCases.map(\.aaid) + [ServerPinModel.aaid])
+        let files = Set(
+            AuthenticatorModel.allCases.filter { $0.keyStore == .file }.map(\.aaid) + [ServerPinModel.aaid])
         let table = Self.table.restricted(to: files)
         #expect(table.models(of: .device).count == 1 && table.models(of: .biometric).count == 2)
         #expect(table.models(of: .pin) == [ServerPinModel.aaid])

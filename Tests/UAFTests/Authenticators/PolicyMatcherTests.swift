@@ -221,7 +221,9 @@ struct AuthenticatorModelTests {
             (.fingerprint, true, "C516#0103"),
             (.face, true, "C516#0104"),
         ]
-        #expect(AuthenticatorModel.allCases.map(\.aaid.text) == expected.map(\.2))
+        #expect(
+            AuthenticatorModel.allCases.map(\.aaid.text)
+                == expected.map(\.2) + expected.map { $0.2.replacing("#0", with: "#2") })
         for (factor, allowsPasscode, text) in expected {
             let model = AuthenticatorModel(factor: factor, keyStore: .file, allowsPasscode: allowsPasscode)
             #expect(model.aaid.text == text)
@@ -263,6 +265,11 @@ struct AuthenticatorModelTests {
             let isHardware = [.tpm, .secureEnclave].contains(model.keyStore)
             #expect(model.info.keyProtection.contains(.hardware) == isHardware)
             #expect(model.info.keyProtection.contains(.software) == !isHardware)
+            // A chip compares what it is given itself; a finger or a passcode of the system's is compared by software.
+            let isTyped = [.pin, .password].contains(model.factor)
+            if model.keyStore == .tpm, model.factor != .devicePossession {
+                #expect(model.info.matcherProtection == (isTyped ? .onChip : .software))
+            }
         }
     }
 

@@ -146,7 +146,10 @@ public struct InventedAccounts: CeremonyPart {
     private func modelsOfPolicy(_ policy: Policy, by draw: Int, _ rules: Rules) throws -> [KeyDistribution.Key] {
         let alternative = policy.accepted[draw % policy.accepted.count]
         return try alternative.map { criterion in
-            let known = rules.requests.models(meeting: criterion, in: policy)
+            let able = rules.requests.models(meeting: criterion, in: policy)
+            // A device has its keys in one key store, and most devices have theirs in a file.
+            let inFile = able.filter { AuthenticatorModel(aaid: $0)?.keyStore == .file }
+            let known = inFile.isEmpty ? able : inFile
             guard !known.isEmpty else { throw CeremonyError(.invalidRequest, "a policy that nothing meets") }
             return KeyDistribution.Key(aaid: known[(draw >> 8) % known.count], keyIDLength: Self.shortestName)
         }

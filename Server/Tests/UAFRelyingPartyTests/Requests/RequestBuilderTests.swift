@@ -38,8 +38,8 @@ struct RequestBuilderTests {
             serverData: "state")
         #expect(
             request.policy.accepted == [
-                [MatchCriteria(aaid: [Names.pin]), MatchCriteria(aaid: [Names.silent])],
-                [MatchCriteria(aaid: [Names.fingerprint]), MatchCriteria(aaid: [Names.silent])],
+                [MatchCriteria(aaid: Names.pins), MatchCriteria(aaid: Names.silents)],
+                [MatchCriteria(aaid: Names.fingerprints), MatchCriteria(aaid: Names.silents)],
             ])
         #expect(
             request.policy.disallowed == [
@@ -70,7 +70,7 @@ struct RequestBuilderTests {
                 challenge: challenge, username: "alice", factors: [[.pin]], serverData: "state"
             ).serialized,
             #"[{\#(header("Reg")),"challenge":"\#(letters)","username":"alice","#
-                + #""policy":{"accepted":[[{"aaid":["\#(Names.pin.text)"]}]]}}]"#)
+                + #""policy":{"accepted":[[{"aaid":["C516#0001","C516#2001"]}]]}}]"#)
         expect(
             try Self.builder().authenticationRequest(
                 challenge: challenge, factors: [[.pin]], credentials: [key],
@@ -88,8 +88,10 @@ struct RequestBuilderTests {
     func passcodeFallback() throws {
         let builder = try Self.builder()
         let expected: [AuthenticatorModel.Factor: [String]] = [
-            .pin: ["C516#0001"], .password: ["C516#0002"], .fingerprint: ["C516#0003"], .face: ["C516#0004"],
-            .devicePasscode: ["C516#0005", "C516#0103", "C516#0104"], .devicePossession: ["C516#0006"],
+            .pin: ["C516#0001", "C516#2001"], .password: ["C516#0002", "C516#2002"],
+            .fingerprint: ["C516#0003", "C516#2003"], .face: ["C516#0004", "C516#2004"],
+            .devicePasscode: ["C516#0005", "C516#0103", "C516#0104", "C516#2005", "C516#2103", "C516#2104"],
+            .devicePossession: ["C516#0006", "C516#2006"],
         ]
         for (factor, aaids) in expected {
             let accepted = builder.policy(of: [[factor]]).accepted
@@ -166,7 +168,7 @@ struct RequestBuilderTests {
     func usernameless() throws {
         let request = try Self.builder().authenticationRequest(
             challenge: Self.challenge(), factors: [[.pin]], credentials: nil, serverData: "s")
-        #expect(request.policy.accepted == [[MatchCriteria(aaid: [Names.pin])]])
+        #expect(request.policy.accepted == [[MatchCriteria(aaid: Names.pins)]])
     }
 
     @Test("An account without the keys of any alternative is told apart")
@@ -215,12 +217,14 @@ struct RequestBuilderTests {
         Self.expect(.emptyPolicy) { _ = try builder.deregistrationRequest([]) }
     }
 
-    /// A builder to which the PIN authenticator has no display.
+    /// A builder to which the PIN authenticators have no display.
     private static func blindBuilder() throws -> RequestBuilder {
         var metadata = try MetadataCatalog.builtIn()
-        var blind = try #require(metadata[Names.pin])
-        blind.tcDisplay = []
-        metadata.add(blind)
+        for pin in Names.pins {
+            var blind = try #require(metadata[pin])
+            blind.tcDisplay = []
+            metadata.add(blind)
+        }
         return RequestBuilder(metadata: metadata, appID: "")
     }
 
@@ -240,7 +244,7 @@ struct RequestBuilderTests {
         }
         #expect(
             try accepted([[.pin, .devicePossession], [.fingerprint, .devicePossession]], transaction) == [
-                [MatchCriteria(aaid: [Names.fingerprint]), MatchCriteria(aaid: [Names.silent])]
+                [MatchCriteria(aaid: Names.fingerprints), MatchCriteria(aaid: Names.silents)]
             ])
         var named = MatchCriteria(aaid: [Names.pin, Names.fingerprint])
         named.authenticatorVersion = 1
@@ -255,7 +259,8 @@ struct RequestBuilderTests {
         named.aaid = [Names.fingerprint]
         #expect(request.policy.accepted.first == [named])
         let others = AuthenticatorModel.allCases
-            .filter { !$0.info.userVerification.isDisjoint(with: [.passcode, .fingerprint]) && $0.aaid != Names.pin }
+            .filter { !$0.info.userVerification.isDisjoint(with: [.passcode, .fingerprint]) }
+            .filter { !Names.pins.contains($0.aaid) }
         #expect(request.policy.accepted.last == [MatchCriteria(aaid: others.map(\.aaid).sorted { $0.text < $1.text })])
         #expect(request.transaction == transaction && request.header.appID.isEmpty)
         for criterion in request.policy.accepted.joined() { try criterion.checkCombination() }

@@ -39,7 +39,8 @@ extension CountersignError {
         case let error as ServerPinError:
             CountersignError(error == .repeatedVersion ? .malformedData : .keyRemovedBySystem, "\(error)")
         case let error as DeviceKeyError:
-            CountersignError(error == .noRoom ? .storageUnavailable : .keyRemovedBySystem, "\(error)")
+            CountersignError(
+                [.noRoom, .lockedOut].contains(error) ? .storageUnavailable : .keyRemovedBySystem, "\(error)")
         case let error as PinSchemeError:
             CountersignError(Self.code(of: error), error.description)
         case let error as JOSEError: CountersignError(.malformedData, error.code.description)

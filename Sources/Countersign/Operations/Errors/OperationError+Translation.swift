@@ -43,9 +43,13 @@ extension OperationError {
         case let error as Unanswered: self.init(error)
         case let error as EngineError: self.init(error)
         case let error as OperationFailure:
-            self = .fido(
-                FidoErrorCode(rawValue: error.code.rawValue),
-                recovery: error.isLockOfOperatingSystem ? .unlockDevice : nil, error.reason)
+            let recovery: Recovery? =
+                switch error.lockHolder {
+                case .operatingSystem: .unlockDevice
+                case .keyStore: .tryAgain
+                case nil: nil
+                }
+            self = .fido(FidoErrorCode(rawValue: error.code.rawValue), recovery: recovery, error.reason)
         case is CancellationError: self = .fido(.userCanceled, "the task was cancelled")
         case is Denied: self = .fido(.userCanceled, "the person denied the request")
         case let error as UserVerificationError:
