@@ -19,6 +19,8 @@ let package = Package(
         // names.
         .library(name: "CountersignNames", targets: ["CountersignNames"]),
         .library(name: "CountersignLinux", targets: ["CountersignLinux"]),
+        // Keys in a TPM 2.0. Only users of this product need tpm2-tss (`libtss2-dev`).
+        .library(name: "CountersignTPM", targets: ["CountersignTPM"]),
         .library(name: "CountersignTestKit", targets: ["CountersignTestKit"]),
         // For the back end of an app that signs itself in.
         .library(name: "CountersignBackend", targets: ["CountersignBackend"]),
@@ -49,6 +51,9 @@ let package = Package(
         // Floor 3
         .target(name: "UAFClient", dependencies: ["_Primitives", "UAF", crypto, cryptoExtras]),
         // Floor 4
+        .systemLibrary(
+            name: "CTSS", pkgConfig: "tss2-esys tss2-tctildr tss2-mu", providers: [.apt(["libtss2-dev"])]),
+        .target(name: "CountersignTPM", dependencies: ["_Primitives", "UAF", "UAFClient", "CTSS", crypto]),
         .target(
             name: "Countersign",
             dependencies: [
@@ -125,11 +130,15 @@ let package = Package(
         .testTarget(
             name: "CountersignLinuxTests",
             dependencies: ["CountersignLinux", "Countersign", "UAF", "UAFClient", "_Primitives", "CountersignTestKit"]),
+        // Runs swtpm, a chip in software, and tpm2-tools.
+        .testTarget(
+            name: "CountersignTPMTests",
+            dependencies: ["CountersignTPM", "UAF", "UAFClient", "_Primitives", "CountersignTestKit", crypto]),
     ],
     swiftLanguageModes: [.v6]
 )
 
-for target in package.targets where target.name != "SeedListingTests" {
+for target in package.targets where target.name != "SeedListingTests" && target.type != .system {
     target.swiftSettings = [
         .enableUpcomingFeature("MemberImportVisibility"),
         .enableUpcomingFeature("InternalImportsByDefault"),

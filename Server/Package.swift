@@ -172,7 +172,8 @@ let package = Package(
             name: "PhoneCommand",
             dependencies: sdk(
                 "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "UAFClient", "Countersign",
-                "CountersignLinux") + ["Pages", arguments, httpClient, nio, nioHTTP1, nioSSL, "CZBar", "CPNG"]),
+                "CountersignLinux", "CountersignTPM")
+                + ["Pages", arguments, httpClient, nio, nioHTTP1, nioSSL, "CZBar", "CPNG"]),
         .executableTarget(
             name: "BankCommand",
             dependencies: [

@@ -9,8 +9,9 @@ struct PhoneCommand: AsyncParsableCommand {
         commandName: "countersign-phone",
         abstract: "A phone in a terminal: enrol it, scan codes with it, confirm what services ask.",
         discussion: """
-            One folder is one phone (--home). Its keys lie in a store for development, and its sensors, its device \
-            passcode and its clock are simulated: it is for trying things out, not for secrets that matter.
+            One folder is one phone (--home). Its keys lie in a store for development, or with --key-store tpm in this \
+            machine's TPM, and its sensors, its device passcode and its clock are simulated: it is for trying things \
+            out, not for secrets that matter.
 
             Exit codes: 0 done, 1 refused or failed, 2 usage, 3 not found, 4 locked out, 5 server unreachable.
             """,

@@ -83,8 +83,9 @@ struct AuthenticatorsCommand: AsyncParsableCommand {
             let device = try PhoneDevice(self.phone)
             let client = try await device.client(nil)
             if client.isDevelopmentStore, !report.isJSON {
+                let place = PhoneKeyStore.kept(home: device.home) == .file ? "a store for development" : "a TPM"
                 report.terminal.notice(
-                    "Keys lie in a store for development; sensors and the device's passcode are simulated.")
+                    "Keys lie in \(place); sensors and the device's passcode are simulated.")
             }
             for authenticator in await client.localData.authenticators { Self.show(authenticator, report) }
         }

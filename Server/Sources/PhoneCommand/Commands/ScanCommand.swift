@@ -190,7 +190,8 @@ struct OutOfBandRun {
             .invalidateOnNewOsBiometrics(self.invalidatesOnNewBiometrics)
             .answered(by: interaction).execute()
         let account = DisplayText.line(result.account.username)
-        if result.isDevelopmentStore {
+        let isInFile = result.isDevelopmentStore && PhoneKeyStore.kept(home: self.phone.homePath) == .file
+        if isInFile {
             report.say(["event": .string("notice"), "notice": .string("development-store")]) { terminal in
                 terminal.notice("The key is in a store for development: whoever reads this disk can take it.")
             }
@@ -209,7 +210,7 @@ struct OutOfBandRun {
         report.say([
             "event": .string("finished"), "outcome": .outcome(.enrolled), "account": .string(result.account.username),
             "server": .string(result.account.server.baseURL.absoluteString),
-            "isPending": .bool(result.confirmation != nil), "developmentStore": .bool(result.isDevelopmentStore),
+            "isPending": .bool(result.confirmation != nil), "developmentStore": .bool(isInFile),
         ]) { $0.success("This phone is enrolled for \(account).") }
     }
 

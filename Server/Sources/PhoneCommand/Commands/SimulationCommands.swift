@@ -101,11 +101,12 @@ struct WipeCommand: AsyncParsableCommand {
                     throw Refusal(.refused, .denied, "denied", "Nothing was forgotten.")
                 }
             }
-            let device = try PhoneDevice(self.phone)
-            try device.storage.removeAll()
-            try SignInDevice.wipe(home: device.home)
+            // A phone whose chip is gone can be wiped too.
+            let home = self.phone.homePath
+            try PhoneDevice.storage(home: home).removeAll()
+            try SignInDevice.wipe(home: home)
             for name in SimulatedState.names {
-                let path = "\(device.home)/\(name)"
+                let path = "\(home)/\(name)"
                 if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
             }
             report.say(["event": .string("finished"), "outcome": .outcome(.wiped)]) {

@@ -22,7 +22,8 @@ struct PhoneDevice: Sendable {
     private static let nowhere = URL(string: "https://localhost")
 
     /// Switches the phone on, by default with this machine's network and clock. Throws ``StorageError``, ``Refusal``
-    /// for a file of certificates or of the trace that cannot be used, and errors about the phone's folder.
+    /// for a file of certificates or of the trace that cannot be used and for a missing chip, and errors about the
+    /// phone's folder.
     ///
     /// - Parameter waiting: The phone's way to wait; `nil` for waiting by the phone's clock.
     init(
@@ -30,16 +31,17 @@ struct PhoneDevice: Sendable {
         waiting: (@Sendable (Duration) async throws -> Void)? = nil
     ) throws {
         let home = options.homePath
-        try FileManager.default.createDirectory(
-            atPath: home, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         self.home = home
-        self.storage = try EncryptedFileStorage(directory: "\(home)/store")
+        self.storage = try Self.storage(home: home)
         self.fingerprintSensor = SimulatedSensor(.finger, home: home)
         self.faceSensor = SimulatedSensor(.face, home: home)
         self.passcode = SimulatedPasscode(home: home)
         let clock = try clock ?? SimulatedClock(home: home)
+        let keyStore = try PhoneKeyStore(options)
+        let keys = try keyStore.keys(self.fingerprintSensor, self.faceSensor, self.passcode)
+        try keyStore.keep(home: home)
         self.platform = DevicePlatform(
-            storage: self.storage, fingerprintSensor: self.fingerprintSensor, faceSensor: self.faceSensor,
+            storage: self.storage, keys: keys, fingerprintSensor: self.fingerprintSensor, faceSensor: self.faceSensor,
             devicePasscode: self.passcode, clock: clock)
         self.waiting = waiting ?? { try await clock.sleep(for: $0) }
         do {
@@ -48,6 +50,14 @@ struct PhoneDevice: Sendable {
             throw Refusal.failed("trace", "\(options.trace ?? "") cannot be written (\(error.reason)).")
         }
         self.network = try network ?? HTTPTransport.network(options)
+    }
+
+    /// Opens the storage in a phone's folder, and makes the folder if necessary. Throws ``StorageError``, and errors
+    /// about the folder.
+    static func storage(home: String) throws -> EncryptedFileStorage {
+        try FileManager.default.createDirectory(
+            atPath: home, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        return try EncryptedFileStorage(directory: "\(home)/store")
     }
 
     /// Returns the SDK for a server, or, without a server, for the data on the phone.

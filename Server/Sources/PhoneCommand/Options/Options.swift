@@ -31,9 +31,18 @@ struct PhoneOptions: ParsableArguments {
     @Option(help: "A file to record this phone's steps in, for `countersign trace draw`.")
     var trace: String?
 
+    @Option(help: "The place of new keys: file or tpm. The phone remembers it; without it: file.")
+    var keyStore: KeyStoreName?
+
+    @Option(help: "With --key-store tpm: the place of the chip for tpm2-tss, such as swtpm:path=FILE.")
+    var tcti: String?
+
     var homePath: String { (self.home as NSString).expandingTildeInPath }
 
     func validate() throws {
+        guard self.tcti == nil || self.keyStore == .tpm else {
+            throw ValidationError("--tcti is for --key-store tpm.")
+        }
         guard let language else { return }
         guard MessageCatalogue.standard.languages.contains(where: { $0.tag.hasSameBytes(as: language) }) else {
             let tags = MessageCatalogue.standard.languages.map(\.tag).joined(separator: ", ")
@@ -119,6 +128,11 @@ struct AnswerOptions: ParsableArguments {
             throw Refusal.usage("--pin is for a server on this machine alone; use --pin-stdin.")
         }
     }
+}
+
+/// The name of a key store on the command line.
+enum KeyStoreName: String, ExpressibleByArgument, CaseIterable {
+    case file, tpm
 }
 
 /// The name of an authenticator on the command line.
