@@ -162,7 +162,7 @@ struct ChipModuleTests {
         #expect(try await Self.sign(module, name, "135790", "246802") == 1)
     }
 
-    @Test("A chip that judges nothing takes none of the person's attempts, and the error names a lock that ends by itself")
+    @Test("A chip that judges nothing takes none of the person's attempts, and the error names a lock that ends")
     func unjudged() async throws {
         let module = try self.module(InMemoryStorage())
         let name = try await Self.register(module).name

@@ -1,5 +1,6 @@
 import CountersignTPM
 import Foundation
+import Synchronization
 import Testing
 
 /// A TPM 2.0 of one test: a process of swtpm with its own folder, behind a socket in this folder.
@@ -7,6 +8,8 @@ import Testing
 /// The chip has three places for objects and no resource manager, and its lock takes three wrong secrets.
 final class EmulatedChip: Sendable {
     let folder: String
+    /// The output of the chip's process, which ends with the process.
+    private let output = Mutex<FileHandle?>(nil)
 
     init() throws {
         // A path of a socket has at most 107 bytes.
@@ -35,14 +38,26 @@ final class EmulatedChip: Sendable {
 
     /// Switches the chip on. The program returns once its socket takes connections.
     func start() throws {
+        let output = Pipe()
         try Self.run(
-            "bash", "-c", Self.alone, "swtpm", "swtpm", "socket", "--tpm2", "--tpmstate", "dir=\(self.folder)", "--server",
-            "type=unixio,path=\(self.folder)/chip", "--ctrl", "type=unixio,path=\(self.folder)/chip.ctrl", "--flags",
-            "not-need-init,startup-clear", "--daemon", "--pid", "file=\(self.folder)/pid")
+            [
+                "bash", "-c", Self.alone, "swtpm", "swtpm", "socket", "--tpm2", "--tpmstate", "dir=\(self.folder)",
+                "--server", "type=unixio,path=\(self.folder)/chip", "--ctrl",
+                "type=unixio,path=\(self.folder)/chip.ctrl",
+                "--flags", "not-need-init,startup-clear", "--daemon", "--pid", "file=\(self.folder)/pid",
+            ], to: output)
+        self.output.withLock { $0 = output.fileHandleForReading }
     }
 
-    /// Switches the chip off, as the power does. The chip keeps its seeds and the counter of its lock.
-    func stop() throws { try Self.run("swtpm_ioctl", "--unix", "\(self.folder)/chip.ctrl", "-s") }
+    /// Switches the chip off, as the power does, and waits for the end of its process. The chip keeps its seeds and the
+    /// counter of its lock.
+    func stop() throws {
+        try Self.run(["swtpm_ioctl", "--unix", "\(self.folder)/chip.ctrl", "-s"], to: Pipe())
+        try self.output.withLock { output in
+            _ = try output?.readToEnd()
+            output = nil
+        }
+    }
 
     /// Runs a command of tpm2-tools on the chip, and returns the output.
     @discardableResult func command(_ words: String..., succeeds: Bool = true) throws -> String {
@@ -72,26 +87,30 @@ final class EmulatedChip: Sendable {
     /// Sets the chip's lock back, as the machine's owner can.
     func unlock() throws { try self.command("tpm2_dictionarylockout", "--clear-lockout") }
 
-    /// Runs a program without an output. The process of a chip would hold a pipe for the output open.
-    private static func run(_ words: String...) throws {
-        _ = try self.run(words, succeeds: true, environment: [:], hasOutput: false)
+    private static func run(_ words: [String], succeeds: Bool, environment: [String: String]) throws -> String {
+        let output = Pipe()
+        let status = try Self.status(of: words, environment, output)
+        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        try #require((status == 0) == succeeds, "\(words): \(status), \(text)")
+        return text
     }
 
-    private static func run(
-        _ words: [String], succeeds: Bool, environment: [String: String], hasOutput: Bool = true
-    ) throws -> String {
+    private static func run(_ words: [String], to output: Pipe) throws {
+        let status = try Self.status(of: words, [:], output)
+        try #require(status == 0, "\(words): \(status)")
+    }
+
+    /// Runs a program to its end. No program here has more output than a pipe holds.
+    private static func status(of words: [String], _ environment: [String: String], _ output: Pipe) throws -> Int32 {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = words
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        let output = Pipe()
-        process.standardOutput = hasOutput ? output : FileHandle.nullDevice
+        process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         process.standardInput = FileHandle.nullDevice
         try process.run()
-        let text = hasOutput ? String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) : ""
         process.waitUntilExit()
-        try #require((process.terminationStatus == 0) == succeeds, "\(words): \(process.terminationStatus), \(text)")
-        return text
+        return process.terminationStatus
     }
 }

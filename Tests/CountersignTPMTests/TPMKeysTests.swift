@@ -46,7 +46,8 @@ struct TPMKeysTests {
         try await self.keys.sign(Sample.message, with: handle, of: name, unlocking: unlock)
     }
 
-    @Test("A key without a lock signs, again after a restart of the program and of the chip") func unlocked() async throws {
+    @Test("A key without a lock signs, again after a restart of the program and of the chip")
+    func unlocked() async throws {
         #expect(self.keys.keyStore == .tpm && self.keys.verifiesWhileSigning)
         let key = try self.keys.make(Sample.name(), owner: "alice", lock: .none)
         #expect(key.hasSigned(Sample.message, try await self.signature(key.handle)))
@@ -124,14 +125,17 @@ struct TPMKeysTests {
         }
         let beside = [4] + [UInt8](repeating: 1, count: 64)
         for point in [[], beside, Array(key.publicKey.dropLast())] {
-            #expect(throws: DeviceKeyError.closed) { try self.keys.agree(with: point, by: key.handle, of: Sample.name()) }
+            #expect(throws: DeviceKeyError.closed) {
+                try self.keys.agree(with: point, by: key.handle, of: Sample.name())
+            }
         }
         #expect(throws: DeviceKeyError.closed) {
             try self.keys.agree(with: key.publicKey, by: key.handle, of: Sample.name(2))
         }
     }
 
-    @Test("A key for signatures agrees on nothing, and a key for agreements signs nothing") func purposes() async throws {
+    @Test("A key for signatures agrees on nothing, and a key for agreements signs nothing")
+    func purposes() async throws {
         let signing = try self.keys.make(Sample.name(), owner: "", lock: .none)
         let agreeing = try self.keys.makeAgreementKey(Sample.name())
         #expect(throws: DeviceKeyError.closed) {
@@ -166,7 +170,8 @@ struct TPMKeysTests {
         }
     }
 
-    @Test("A key is gone in another chip, and in this chip after its owner has cleared the chip") func gone() async throws {
+    @Test("A key is gone in another chip, and in this chip after its owner has cleared the chip")
+    func gone() async throws {
         let key = try self.keys.make(Sample.name(), owner: "alice", lock: .secret(Sample.pin))
         let agreeing = try self.keys.makeAgreementKey(Sample.name())
         let other = try EmulatedChip()
@@ -312,13 +317,10 @@ struct SystemLockTests {
                 try await keys.sign(
                     Sample.message, with: key.handle, of: Sample.name(), unlocking: .system(SystemPrompt()))
             }
-            if factor == .devicePasscode { passcode.answer(.match) } else { (factor == .face ? face : finger).feel(.match) }
+            let sensor = factor == .face ? face : finger
+            if factor == .devicePasscode { passcode.answer(.match) } else { sensor.feel(.match) }
             #expect(key.hasSigned(Sample.message, try await signature()))
-            if factor == .devicePasscode {
-                passcode.answer(.lockedOut)
-            } else {
-                (factor == .face ? face : finger).feel(.lockedOut)
-            }
+            if factor == .devicePasscode { passcode.answer(.lockedOut) } else { sensor.feel(.lockedOut) }
             await #expect(throws: DeviceKeyError.unverified(.lockedOut)) { try await signature() }
             await #expect(throws: DeviceKeyError.closed) {
                 try await keys.sign(Sample.message, with: key.handle, of: Sample.name(), unlocking: .none)

@@ -85,6 +85,9 @@ struct Device: Sendable {
     static let passcode = AuthenticatorModel(factor: .devicePasscode, keyStore: .file)
     static let possession = AuthenticatorModel(factor: .devicePossession, keyStore: .file)
 
+    /// The models with keys in a file.
+    static let models = AuthenticatorModel.allCases.filter { $0.keyStore == .file }
+
     static let hardening = PinHardening(rounds: 2, blockSize: 1, parallelism: 1)
 
     let storage: InMemoryStorage

@@ -26,7 +26,14 @@ public struct MetadataCatalog: Sendable {
 
         init(_ statement: MetadataStatement, statuses: Set<AuthenticatorStatus>) {
             self.statement = statement
-            self.info = statement.info
+            var info = statement.info
+            // A key that only attests itself can be any program's, whatever model the key claims. For policies, such a
+            // model keeps its keys in software and verifies in software.
+            if statement.attestationTypes.allSatisfy({ $0 == .basicSurrogate }) {
+                info.keyProtection = .software
+                info.matcherProtection = .software
+            }
+            self.info = info
             self.assurance = ModelAssurance(statement)
             self.roots = statement.attestationRootCertificates.compactMap { try? AttestationCertificate($0) }
             self.statuses = statuses

@@ -40,6 +40,30 @@ struct MetadataCatalogTests {
         }
     }
 
+    @Test("A model that only attests itself is in software for policies, whatever its statement says")
+    func unattestedHardware() throws {
+        let catalog = try MetadataCatalog.builtIn()
+        let builder = RequestBuilder(metadata: catalog, appID: "")
+        var hardware = MatchCriteria()
+        hardware.authenticationAlgorithms = [.p256Raw]
+        hardware.assertionSchemes = [.uafV1TLV]
+        hardware.keyProtection = .hardware
+        for model in AuthenticatorModel.allCases where model.keyStore == .tpm {
+            #expect(catalog[model.aaid]?.keyProtection == .hardware)
+            let info = try #require(catalog.info(model.aaid))
+            #expect(info.keyProtection == .software && info.matcherProtection == .software)
+        }
+        #expect(builder.models(meeting: hardware, in: Policy(accepted: [[hardware]])).isEmpty)
+        // A maker's certificate proves the statement.
+        var attested = catalog
+        var statement = try #require(catalog[Names.pins[1]])
+        statement.attestationTypes = [.basicFull]
+        attested.add(statement)
+        #expect(attested.info(Names.pins[1])?.keyProtection == .hardware)
+        let other = RequestBuilder(metadata: attested, appID: "")
+        #expect(other.models(meeting: hardware, in: Policy(accepted: [[hardware]])) == [Names.pins[1]])
+    }
+
     @Test("There are no built-in statements of other models")
     func noOthers() throws {
         let aaids = AuthenticatorModel.allCases.map(\.aaid) + [ServerPinModel.aaid]

@@ -87,7 +87,7 @@ struct DiscoveryTests {
         #expect(data.supportedUAFVersions == [.uaf11, .uaf10])
         #expect(
             data.availableAuthenticators.map(\.info.aaid)
-                == AuthenticatorModel.allCases.filter { $0.factor != .face && !$0.allowsPasscode }.map(\.aaid))
+                == Device.models.filter { $0.factor != .face && !$0.allowsPasscode }.map(\.aaid))
         let json = data.json
         #expect(!String(decoding: JSON.object(json).serialized, as: UTF8.self).contains(key.keyID.base64URL))
         #expect(try json.requiredString("clientVendor") == "Countersign")

@@ -89,12 +89,12 @@ struct HostileMessageTests {
 
     @Test("A policy of many alternatives and many criteria is answered in bounded time")
     func largePolicy() async throws {
-        let criteria = AuthenticatorModel.allCases.map { MatchCriteria(aaid: [$0.aaid]) }
+        let criteria = Device.models.map { MatchCriteria(aaid: [$0.aaid]) }
         let policy = Policy(accepted: [[MatchCriteria]](repeating: criteria, count: 60))
         let prepared = try await self.client.prepareRegistration(self.registration { $0.policy = policy }.serialized)
-        let selections = await prepared.selections(among: AuthenticatorModel.allCases)
+        let selections = await prepared.selections(among: Device.models)
         #expect(!selections.isEmpty && selections.count <= 64)
-        #expect(selections.allSatisfy { Set($0) == Set(AuthenticatorModel.allCases) })
+        #expect(selections.allSatisfy { Set($0) == Set(Device.models) })
     }
 
     @Test("Criteria by properties select the authenticators that have them")
@@ -106,7 +106,7 @@ struct HostileMessageTests {
             change(&criteria)
             let request = self.registration { $0.policy = Policy(accepted: [[criteria]]) }
             let prepared = try await self.client.prepareRegistration(request.serialized)
-            return Set(await prepared.selections(among: AuthenticatorModel.allCases).joined().map(\.factor))
+            return Set(await prepared.selections(among: Device.models).joined().map(\.factor))
         }
         // A finger or a face that the passcode can replace is worth a passcode.
         let known: Set<AuthenticatorModel.Factor> = [.pin, .password, .devicePasscode, .fingerprint, .face]

@@ -138,7 +138,7 @@ struct FingerprintTests {
         ])
     func noAnswer(error: UserVerificationError, code: ErrorCode) async throws {
         let device = try Device()
-        for model in AuthenticatorModel.allCases where model.keyStore == .file && model != Device.possession {
+        for model in Device.models where model != Device.possession {
             let name = try await device.register(model).name
             let person = TestPerson(failing: error)
             #expect(await failure { _ = try await device.sign(name, person: person) } == OperationFailure(code, ""))

@@ -17,7 +17,8 @@ enum PhoneKeyStore: Equatable {
         switch (options.keyStore, kept) {
         case (nil, _): self = kept
         case (.file, .file): self = .file
-        case (.file, .tpm): throw Refusal.usage("The keys of this phone are in a TPM. After `wipe` they can be in a file.")
+        case (.file, .tpm):
+            throw Refusal.usage("The keys of this phone are in a TPM. After `wipe` they can be in a file.")
         case (.tpm, .tpm) where options.tcti == nil: self = kept
         case (.tpm, _): self = .tpm(tcti: options.tcti ?? TPMKeys.machineChip)
         }
