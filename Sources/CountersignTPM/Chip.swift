@@ -115,8 +115,11 @@ extension Chip {
                 self.context, Self.nobody, Self.nobody, Self.nobody, TPM2_CAP(6), TPMNumber.lockoutCounter, 2, &more,
                 &result))
         let properties = try self.taking(result).data.tpmProperties
-        guard properties.count == 2 else { throw ChipFailure.other(0) }
-        let (failures, limit) = (properties.tpmProperty.0.value, properties.tpmProperty.1.value)
+        let (counter, bound) = (properties.tpmProperty.0, properties.tpmProperty.1)
+        guard properties.count == 2, counter.property == TPMNumber.lockoutCounter,
+            bound.property == TPMNumber.lockoutCounter + 1
+        else { throw ChipFailure.other(0) }
+        let (failures, limit) = (counter.value, bound.value)
         guard failures < limit, failures + 1 < limit else { throw ChipFailure.lockedOut }
     }
 }
