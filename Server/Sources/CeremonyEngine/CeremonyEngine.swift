@@ -32,6 +32,8 @@ public final class CeremonyEngine: Sendable {
     public let authenticationAnswers: AuthenticationAnswers
     /// The sign-in page.
     public let signIns: SignIns
+    /// Sign-ins that begin with a name at the sign-in page.
+    public let askedSignIns: AskedSignIns
     /// The confirmations of changes of accounts.
     public let changes: ChangeConfirmations
     /// Sign-ins without a browser.
@@ -115,9 +117,13 @@ public final class CeremonyEngine: Sendable {
         self.signIns = SignIns(
             environment: environment, store: store, hub: hub, budgets: budgets, endings: endings,
             logins: LoginCodes(environment: environment, store: store, keys: keys))
+        let announcements = DeviceAnnouncements(
+            environment: environment, store: store, hub: hub, dispatchers: dispatchers)
+        self.askedSignIns = AskedSignIns(
+            environment: environment, store: store, signIns: self.signIns, announcements: announcements)
         self.changes = ChangeConfirmations(environment: environment, store: store, signIns: self.signIns)
         self.backchannel = BackchannelSignIns(
-            environment: environment, store: store, hub: hub, budgets: budgets)
+            environment: environment, store: store, hub: hub, budgets: budgets, announcements: announcements)
         self.enrolments = Enrolments(environment: environment, store: store, hub: hub)
         self.deregistrations = Deregistrations(
             environment: environment, store: store, subjects: subjects, steps: deregistration,

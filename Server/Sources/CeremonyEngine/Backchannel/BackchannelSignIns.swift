@@ -68,13 +68,15 @@ public struct BackchannelSignIns: CeremonyPart {
     let store: any CeremonyStore
     let hub: CeremonyHub
     let budgets: Budgets
+    let announcements: DeviceAnnouncements
 
-    /// Puts a question to a person.
+    /// Puts a question to a person, and begins to tell the person's devices.
     ///
     /// The phone shows and signs a message as the text of a transaction. Throws `invalidRequest` for a message that
     /// cannot be shown, and `tooManyRequests` after the client has used up its budget for this person, or the whole
     /// budget.
-    public func ask(_ question: BackchannelQuestion, client: DispatchingClient) async throws {
+    @discardableResult
+    public func ask(_ question: BackchannelQuestion, client: DispatchingClient) async throws -> DeviceAnnouncement {
         var content: [UInt8]?
         if let message = question.message {
             do {
@@ -95,6 +97,7 @@ public struct BackchannelSignIns: CeremonyPart {
                 number: question.number))
         try await self.store.createCeremony(ceremony, tokens: [], audit: nil)
         self.hub.wakeDevices(ofAccount: question.accountID)
+        return self.announcements.begin(ceremony)
     }
 
     /// Returns the questions that wait for a device's person, the newest first, at most ``Limits/activityRows``, each
@@ -105,7 +108,8 @@ public struct BackchannelSignIns: CeremonyPart {
         // The phone gets a link, and phones take from a link only tokens that were made for links.
         let offers = try await WaitingOperations(environment: self.environment, store: self.store).offers(
             to: device, over: .link, limit: self.limits.activityRows)
-        return try offers.filter { $0.ceremony.reference != nil }.map { offer in
+        // A sign-in of a browser is not answered by a link: the browser that opens the link would complete it.
+        return try offers.filter { $0.ceremony.reference != nil && !$0.ceremony.isAskedByName }.map { offer in
             let record = offer.ceremony
             return WaitingQuestion(
                 id: record.id, service: record.detail.service ?? "", origin: record.detail.origin,

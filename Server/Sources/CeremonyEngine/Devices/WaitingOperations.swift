@@ -27,17 +27,24 @@ struct WaitingOperations: CeremonyPart {
         for ceremony in try await self.store.waitingOperations(
             accountID: device.accountID, deviceID: device.deviceID, at: now, limit: limit)
         {
-            let token = self.token(of: ceremony, for: device.deviceID, over: channel)
-            let record = DispatchTokenRecord(
-                digest: Sealing.digest(ofSecret: token), channel: channel, expiresAt: ceremony.expiresAt)
+            let (token, record) = self.token(of: ceremony, for: device.deviceID, over: channel)
             if try await self.offer(record, of: ceremony) { offers.append(Offer(ceremony: ceremony, token: token)) }
         }
         return offers
     }
 
-    /// Returns the token of a device: a code under a key of the server, which nobody else can compute.
-    private func token(of ceremony: CeremonyRecord, for device: String, over channel: DispatchChannel) -> String {
-        Base64URL.encode(self.sealing.code("\(channel.rawValue) \(device) \(ceremony.id)", purpose: .deviceToken))
+    /// Returns the token of a device and its record. The token is a code under a key of the server, which nobody else
+    /// can compute.
+    func token(
+        of ceremony: CeremonyRecord, for device: String, over channel: DispatchChannel
+    ) -> (String, DispatchTokenRecord) {
+        let token = Base64URL.encode(
+            self.sealing.code("\(channel.rawValue) \(device) \(ceremony.id)", purpose: .deviceToken))
+        return (
+            token,
+            DispatchTokenRecord(
+                digest: Sealing.digest(ofSecret: token), channel: channel, expiresAt: ceremony.expiresAt)
+        )
     }
 
     /// Keeps a token unless the store has the token. Returns `false` if another phone was faster.

@@ -92,6 +92,10 @@ public struct SignInView: Sendable, Equatable {
     public let state: SignInState
     /// New codes while the state is `waiting`. The codes shown before are no longer valid.
     public let codes: SignInCodes?
+    /// The number that a named person types on the phone, while the state is `waiting`; `nil` for a page with codes.
+    public let number: String?
+    /// `true` if the person was named, and shown no code (``AskedSignIns``).
+    public let isAskedByName: Bool
     /// The end of the present state. Without meaning in a state that ends the page's channel.
     public let expiresAt: Timestamp
     /// The codes of the phone, and of the server's answer, at the end; for the log.
@@ -110,6 +114,8 @@ public struct SignInView: Sendable, Equatable {
     init(_ record: CeremonyRecord, _ state: SignInState, codes: SignInCodes? = nil) {
         self.state = state
         self.codes = codes
+        self.isAskedByName = record.isAskedByName
+        self.number = record.isAskedByName && state == .waiting ? record.detail.number : nil
         self.expiresAt = record.expiresAt
         self.statusCodes = StatusCodes(
             uaf: record.uafStatusCode, client: record.clientErrorCode, asm: record.asmStatusCode)
@@ -178,6 +184,8 @@ public struct SignIns: CeremonyPart {
         if let record = try await self.signIn(reference, browser) {
             let state = self.state(of: record, at: now)
             switch state {
+            // The person wants a code in place of the number: the new ceremony ends the old.
+            case .waiting where record.isAskedByName: break
             case .waiting: return try await self.renew(record, source: source, at: now)
             case .claimed, .approvedOnDevice, .approved, .completed:
                 return SignInView(record, state)
@@ -191,12 +199,7 @@ public struct SignIns: CeremonyPart {
         let ceremony = CeremonyRecord(
             id: self.newIdentifier(), kind: isIdentity ? .identity : .authentication, reference: reference,
             browserDigest: Sealing.digest(ofSecret: browser), createdAt: now,
-            expiresAt: now + self.limits.ceremonyLifetime,
-            detail: CeremonyDetail(
-                service: requester.service, origin: requester.origin, address: requester.address,
-                browser: requester.browser, browserID: self.browserID(of: browser),
-                contentType: requester.agreement.map { _ in Transaction.ContentType.textPlain.rawValue },
-                content: requester.agreement.map { Array($0.utf8) }, client: requester.client))
+            expiresAt: now + self.limits.ceremonyLifetime, detail: self.detail(of: requester, browser: browser))
         let codes = try self.codes(of: ceremony, expiresAt: now + self.limits.dispatchLifetime)
         do {
             try await self.store.createCeremony(ceremony, tokens: codes.tokens, audit: nil)
@@ -204,6 +207,23 @@ public struct SignIns: CeremonyPart {
             throw CeremonyError(.wrongBrowser)
         }
         return SignInView(ceremony, .waiting, codes: codes.shown)
+    }
+
+    /// Returns the details of a sign-in, as the phone shows them. `number` is the number that the page shows in place
+    /// of codes.
+    func detail(of requester: SignInRequester, browser: String, number: String? = nil) -> CeremonyDetail {
+        CeremonyDetail(
+            service: requester.service, origin: requester.origin, address: requester.address,
+            browser: requester.browser, browserID: self.browserID(of: browser),
+            contentType: requester.agreement.map { _ in Transaction.ContentType.textPlain.rawValue },
+            content: requester.agreement.map { Array($0.utf8) }, client: requester.client, number: number)
+    }
+
+    /// Returns the page of a sign-in that a phone has approved; `nil` for every other sign-in. Throws `wrongBrowser`.
+    func approved(reference: String, browser: String, at now: Timestamp) async throws -> SignInView? {
+        guard let record = try await self.signIn(reference, browser) else { return nil }
+        let state = self.state(of: record, at: now)
+        return [.approved, .approvedOnDevice, .completed].contains(state) ? SignInView(record, state) : nil
     }
 
     /// Returns new codes of a sign-in, and the records of the codes.
@@ -230,7 +250,7 @@ public struct SignIns: CeremonyPart {
     }
 
     /// Returns the present page. A waiting page gets new codes, of which `source` has a budget, and the earlier codes
-    /// become invalid.
+    /// become invalid. A page with a number keeps the number.
     ///
     /// If the app of a personalised identity has aborted the sign-in, the sign-in begins again with a new code. The
     /// person at the page can then use another phone, or the same phone in its other role.
@@ -249,7 +269,7 @@ public struct SignIns: CeremonyPart {
                 return SignInView(record, state)
             }
         }
-        guard state == .waiting else { return SignInView(record, state) }
+        guard state == .waiting, !record.isAskedByName else { return SignInView(record, state) }
         return try await self.renew(record, source: source, at: now)
     }
 
@@ -296,7 +316,8 @@ public struct SignIns: CeremonyPart {
             let state = self.state(of: record, at: self.time.now())
             // A success that waits for its browser expires by itself, too.
             let end = record.phase == .ended ? record.changedAt + self.limits.outcomeLifetime : record.expiresAt
-            return (state, state.isFinal, end)
+            let isAsking = record.isAskedByName && !state.isFinal
+            return (state, state.isFinal, isAsking ? record.createdAt + self.limits.pushLifetime : end)
         }
     }
 
@@ -349,18 +370,21 @@ public struct SignIns: CeremonyPart {
     ///
     /// The first call leaves a notice on the person's devices. Later the same browser gets the same outcome again, as
     /// long as the record is kept: if no session could be made, the browser can come back. The caller makes sessions,
-    /// and must make only one session of an outcome. `client` is the service's identifier, for the audit trail. Throws
-    /// `wrongBrowser`.
-    public func consume(reference: String, browser: String, client: String) async throws -> SignInOutcome? {
+    /// and must make only one session of an outcome. `client` is the service's identifier, for the audit trail.
+    /// `askedByName` chooses between a sign-in by a code and a sign-in that began with a name: a service may take one
+    /// way and not the other. Throws `wrongBrowser`.
+    public func consume(
+        reference: String, browser: String, client: String, askedByName: Bool = false
+    ) async throws -> SignInOutcome? {
         let now = self.time.now()
         let digest = Sealing.digest(ofSecret: browser)
         let noticeID = self.newIdentifier()
         do {
             let record = try await self.store.change(.reference(reference)) { record in
                 guard constantTimeEqual(digest, record.browserDigest ?? []) else { throw CeremonyError(.wrongBrowser) }
-                guard record.outcome == .succeeded, let accountID = record.accountID else {
-                    throw RefusedEvent(refusal: .over)
-                }
+                guard record.outcome == .succeeded, record.isAskedByName == askedByName,
+                    let accountID = record.accountID
+                else { throw RefusedEvent(refusal: .over) }
                 if record.isConsumed { return CeremonyChange() }
                 guard now < record.changedAt + self.limits.outcomeLifetime else {
                     throw RefusedEvent(refusal: .over)
@@ -423,6 +447,10 @@ public struct SignIns: CeremonyPart {
     }
 
     func state(of record: CeremonyRecord, at now: Timestamp) -> SignInState {
+        // The page of a named person shows nothing of the phone but its approval, until the page's time is over.
+        if record.isAskedByName, record.outcome != .succeeded, record.outcome != .cancelled {
+            return now < record.createdAt + self.limits.pushLifetime ? .waiting : .expired
+        }
         if record.phase != .ended, now >= record.expiresAt { return .expired }
         switch record.phase {
         case .created: return .waiting

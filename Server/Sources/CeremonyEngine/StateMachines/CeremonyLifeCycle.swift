@@ -66,7 +66,7 @@ extension CeremonyRecord {
     /// Lets the record's state machine judge an event, and throws a refusal. Does not throw if the event did not happen
     /// but has ended the ceremony, as after a wrong number: the caller looks at the record's outcome.
     mutating func take(_ event: CeremonyEvent, at now: Timestamp, limits: Limits) throws(RefusedEvent) {
-        switch self.handle(event, at: now, lifetime: PhaseLifetime(self.kind, limits)) {
+        switch self.handle(event, at: now, lifetime: PhaseLifetime(of: self, limits)) {
         case .proceed, .end: return
         case .refuse(let refusal): throw RefusedEvent(refusal: refusal)
         }
@@ -95,8 +95,18 @@ package struct PhaseLifetime: Sendable {
     package let whole: Duration
 
     package init(_ kind: CeremonyRecord.Kind, _ limits: Limits) {
+        self.init(kind, limits, whole: limits.ceremonyLifetime + limits.claimedLifetime)
+    }
+
+    /// Returns the durations for a ceremony. The page of a named person has a single end, whatever a phone does.
+    init(of ceremony: CeremonyRecord, _ limits: Limits) {
+        let usual = Self(ceremony.kind, limits)
+        self.init(ceremony.kind, limits, whole: ceremony.isAskedByName ? limits.pushLifetime : usual.whole)
+    }
+
+    private init(_ kind: CeremonyRecord.Kind, _ limits: Limits, whole: Duration) {
         self.claimed = limits.claimedLifetime
         self.answering = kind == .registration ? limits.confirmationLifetime : limits.continuationLifetime
-        self.whole = limits.ceremonyLifetime + limits.claimedLifetime
+        self.whole = whole
     }
 }

@@ -97,8 +97,11 @@ final class CeremonyHub: Sendable {
 
     /// Wakes all watchers of a ceremony, and the watchers of the devices of its account, whose lists may have the
     /// ceremony.
+    ///
+    /// The page of a named person is not woken by what happens on the phone (decision 126): a wake puts off the page's
+    /// next heartbeat, and so tells that a phone has the request. An approval wakes the ceremony's topic by itself.
     func wake(_ ceremony: CeremonyRecord) {
-        self.wake(.ceremony(ceremony.id))
+        if !ceremony.isAskedByName || ceremony.outcome == .cancelled { self.wake(.ceremony(ceremony.id)) }
         if let accountID = ceremony.accountID { self.wakeDevices(ofAccount: accountID) }
     }
 

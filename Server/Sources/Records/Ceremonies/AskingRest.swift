@@ -6,7 +6,7 @@ public import _Primitives
 public struct AskingRest: Sendable, Equatable {
     /// The person's account.
     public var accountID: String
-    /// The requester: a client's identifier.
+    /// The requester: a client's identifier, or a client and the network of a browser (decision 126).
     public var requester: String
     /// The length of the rest.
     public var length: Duration

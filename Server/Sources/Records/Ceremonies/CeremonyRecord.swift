@@ -73,7 +73,9 @@ public struct CeremonyRecord: Sendable, Equatable {
     public var phase: Phase
     /// The way the ceremony ended; set when the phase is `ended`.
     public var outcome: Outcome?
-    /// The relying party whose back end started the ceremony; `nil` if a browser, an operator or an app started it.
+    /// The requester of a request without a code, by which rests and budgets count: the relying party whose back end
+    /// started the ceremony, or the client and the network of a browser that named the person
+    /// (``isAskedByName``). `nil` for every other ceremony that a browser, an operator or an app started.
     public var clientID: String?
     /// The identifier by which another part finds the ceremony: of a browser's authorization request, of a client's
     /// request without a browser, or of a change of an account. A single ceremony at a time has the reference.
@@ -146,6 +148,12 @@ public struct CeremonyRecord: Sendable, Equatable {
         self.isOpenedElsewhere = false
         self.detail = detail
     }
+}
+
+extension CeremonyRecord {
+    /// `true` for a sign-in at a browser in which the person's devices ask: the page shows a number in place of codes
+    /// (decision 126).
+    public var isAskedByName: Bool { self.browserDigest != nil && self.detail.number != nil }
 }
 
 /// The details shown on a phone before a person answers: the asking party, the place, and the request.

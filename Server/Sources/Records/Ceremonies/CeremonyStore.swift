@@ -77,6 +77,9 @@ public struct CeremonyChange: Sendable {
     /// Tokens to add beside the present tokens of the ceremony, after ``newTokens``. A present token of the same digest
     /// gets the new end.
     public var addedTokens: [DispatchTokenRecord] = []
+    /// Messages of dispatchers to devices of the ceremony's person. The step throws `notFound` for messages if the
+    /// account does not exist.
+    public var messages: [DeviceMessageRecord] = []
     /// The results that a session of a personalised identity leaves with the account: values, choices and history.
     public var identityOutcome: IdentityOutcomeChange?
     /// A change of the account confirmed by the ceremony, and the letter about the change, with the number of letters
@@ -253,8 +256,9 @@ public protocol CeremonyStore: DeregistrationStore {
     func ceremony(_ key: CeremonyKey) async throws -> CeremonyRecord?
 
     /// Returns the ceremonies that wait for a device of an account, and which no phone has taken up at `now`: a client
-    /// asks the account's person without a browser, or has dispatched to this device. The newest first, at most `limit`.
-    /// Of more, the clients take turns with their newest: a client that asks often hides no other client.
+    /// asks the account's person without a browser or has dispatched to this device, or a browser has named the person.
+    /// The newest first, at most `limit`. Of more, the clients take turns with their newest: a client that asks often
+    /// hides no other client. All browsers together take turns as one client.
     func waitingOperations(accountID: String, deviceID: String, at now: Timestamp, limit: Int) async throws
         -> [CeremonyRecord]
 

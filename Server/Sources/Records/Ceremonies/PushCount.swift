@@ -7,7 +7,7 @@ public struct PushCount: Sendable, Equatable {
     public var id: String
     /// The person's account.
     public var accountID: String
-    /// The requester: a client's identifier.
+    /// The requester: a client's identifier, or a client and the network of a browser (decision 126).
     public var requester: String
     /// The ceremony of the message.
     public var ceremonyID: String

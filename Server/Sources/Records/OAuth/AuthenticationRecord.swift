@@ -24,6 +24,8 @@ public struct AuthenticationRecord: Sendable, Equatable {
     public let id: String
     /// The method name of a sign-in by the person's phone.
     public static let phoneMethod = "phone"
+    /// The method name of a sign-in by the person's phone after the person was named at the page (decision 126).
+    public static let askedPhoneMethod = "asked-phone"
     /// The method name of a sign-in by a password.
     public static let passwordMethod = "password"
 

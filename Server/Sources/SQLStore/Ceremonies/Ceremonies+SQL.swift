@@ -130,7 +130,9 @@ extension SQLStore: CeremonyStore {
                     """
                     SELECT \(CeremonyColumn.selection) FROM ceremony WHERE number IN (
                         SELECT number FROM (
-                            SELECT number, row_number() OVER (PARTITION BY client_id ORDER BY number DESC) AS turn
+                            SELECT number, row_number() OVER (
+                                PARTITION BY CASE WHEN browser_digest IS NULL THEN client_id ELSE '' END
+                                ORDER BY number DESC) AS turn
                             FROM ceremony WHERE account_id = ? AND client_id IS NOT NULL
                             AND (reference IS NOT NULL OR target_device = ?)
                             AND phase = ? AND expires_at > ? AND NOT EXISTS (

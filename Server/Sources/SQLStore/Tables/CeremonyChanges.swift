@@ -6,10 +6,12 @@ import _Primitives
 struct AdmittedChange {
     fileprivate let change: CeremonyChange
     fileprivate let outcome: AdmittedOutcome?
+    fileprivate let messages: [OutboxDraft]
 
-    fileprivate init(_ change: CeremonyChange, _ outcome: AdmittedOutcome?) {
+    fileprivate init(_ change: CeremonyChange, _ outcome: AdmittedOutcome?, _ messages: [OutboxDraft]) {
         self.change = change
         self.outcome = outcome
+        self.messages = messages
     }
 }
 
@@ -62,16 +64,19 @@ struct CeremonyChanges {
 
     /// Admits the further changes of a step, except for the advances of counters. Throws `conflict` if a device is
     /// added with a key that is registered already, or with another device's key for itself, and if a device to
-    /// activate is gone. Throws as ``CredentialRows/requireDevices(of:)`` for further keys, and as
-    /// ``IdentityHistoryRows/admit(_:)``.
+    /// activate is gone. Throws as ``CredentialRows/requireDevices(of:)`` for further keys, as
+    /// ``MessageRows/draft(_:of:)`` and as ``IdentityHistoryRows/admit(_:)``.
     func admit(
         _ change: CeremonyChange, to ceremony: CeremonyRecord?, _ sealing: Sealing
     ) throws -> AdmittedChange {
         try change.registration.map { try DeviceRows(self.db).requireNewKeys(of: $0, sealing) }
         try CredentialRows(self.db).requireDevices(of: change.newCredentials)
         try change.deviceToActivate(of: ceremony).map { try DeviceRows(self.db).requireDevice(id: $0) }
+        let messages = try ceremony.map { ceremony in
+            try change.messages.map { try MessageRows(self.db).draft($0, of: ceremony) }
+        }
         return AdmittedChange(
-            change, try change.identityOutcome.map { try IdentityHistoryRows(self.db).admit($0) })
+            change, try change.identityOutcome.map { try IdentityHistoryRows(self.db).admit($0) }, messages ?? [])
     }
 
     /// Throws as ``CredentialRows/advance(_:at:)`` if one of the counters cannot advance.
@@ -129,6 +134,7 @@ struct CeremonyChanges {
             try DispatchTokenRows(self.db).insert(tokens, ceremonyID: ceremony)
         case .addTokens(let tokens, let ceremony):
             try DispatchTokenRows(self.db).add(tokens, ceremonyID: ceremony)
+        case .leaveMessages: try admitted.messages.forEach { try MessageRows(self.db).insert($0, sealing) }
         case .keepOutcome: try admitted.outcome.map { try IdentityHistoryRows(self.db).keep($0, sealing) }
         case .keepChange(let record): try AccountChangeRows(self.db).insert(record, sealing)
         case .returnNumberAttempt(let attempt): try AskingRestRows(self.db).giveBack(attempt: attempt)

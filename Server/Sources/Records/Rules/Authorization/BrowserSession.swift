@@ -22,10 +22,10 @@ extension AuthenticationRecord {
         }
     }
 
-    /// The evidence for the authentication; `nil` for the phone's method, whose authentication ends with the device.
+    /// The evidence for the authentication; `nil` for the phone's methods, whose authentications end with the device.
     /// Every other method needs a finished sign-in, also a method that this rule does not know.
     package var evidence: Evidence? {
-        self.method.hasSameBytes(as: Self.phoneMethod)
+        [Self.phoneMethod, Self.askedPhoneMethod].containsBytes(of: self.method)
             ? nil : Evidence(method: self.method, account: self.account)
     }
 }

@@ -22,6 +22,8 @@ package enum CeremonyWrite: Sendable {
     case replaceTokens([DispatchTokenRecord], ceremony: String)
     /// Tokens are added beside the present tokens of the ceremony. A present token of the same digest gets the new end.
     case addTokens([DispatchTokenRecord], ceremony: String)
+    /// The messages to devices get their places in the outbox (``CeremonyChange/messages``).
+    case leaveMessages
     /// The results of a personalised identity's session are kept (``CeremonyChange/identityOutcome``).
     case keepOutcome
     /// A change of the account is kept, so that its person can disown it.
@@ -72,7 +74,8 @@ extension CeremonyChange {
         for notice in self.notices { try carryOut(.notice(notice)) }
     }
 
-    /// Calls `carryOut` for the writes about the ceremony itself: its device, its deregistration, and its tokens.
+    /// Calls `carryOut` for the writes about the ceremony itself: its device, its deregistration, its
+    /// tokens, and its messages.
     private func forEachOwnWrite(
         to ceremony: CeremonyRecord, _ carryOut: (CeremonyWrite) throws -> Void
     ) rethrows {
@@ -93,6 +96,7 @@ extension CeremonyChange {
             try carryOut(.replaceTokens(tokens, ceremony: ceremony.id))
         }
         if !self.addedTokens.isEmpty { try carryOut(.addTokens(self.addedTokens, ceremony: ceremony.id)) }
+        if !self.messages.isEmpty { try carryOut(.leaveMessages) }
     }
 
     /// Returns the device that the change activates, and that has to exist before the change; `nil` for no such device.
