@@ -148,6 +148,14 @@ extension English: Language {
         case .checkName(let client): "Check that it names \(client), then confirm on the phone."
         case .noCamera: "No camera, or the app is on another phone?"
         case .typeCode: "Type this code into the app:"
+        case .typeNumber: "Type this number on your phone"
+        case .phoneAsks:
+            """
+            If the app on your phone belongs to the name that you have typed, it asks for the number. Open the app if \
+            your phone stays silent.
+            """
+        case .numberWarning: "Type the number yourself, and tell it to nobody."
+        case .askOtherName: "Another name, or another number"
         case .haveConfirmedQuestion: "Have you confirmed on your phone? Then go on here."
         case .haveConfirmed: "I have confirmed on my phone"
         case .noAccountYet: "Have you no account yet?"
@@ -189,6 +197,7 @@ extension English: Language {
     public func words(_ way: SignInWayText) -> Sentence {
         switch way {
         case .byPhone: "Sign in with your phone"
+        case .byAskedPhone: "Ask my phone"
         case .byPassword: "Sign in with a password"
         case .byProvider(let title): "Sign in with \(title)"
         }
@@ -201,6 +210,10 @@ extension English: Language {
             .init(
                 self.words(.signInTo(client: client)),
                 "With the name and the password that you have at \(operatorName).", submit: "Sign in")
+        case .askedPhone(let client):
+            .init(
+                self.words(.signInTo(client: client)),
+                "Type your name. This page then shows a number, which you type on your phone.", submit: "Ask my phone")
         case .code:
             .init(
                 "Show a code", "Type the code that your authenticator app shows now, or one of your recovery codes.",

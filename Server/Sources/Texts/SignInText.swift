@@ -1,7 +1,9 @@
 /// An answer to the question how a person wants to sign in: one for each way to sign in.
 public enum SignInWayText: Sendable {
-    /// The phone.
+    /// The phone, by a code that the page shows.
     case byPhone
+    /// The phone, which asks after a name.
+    case byAskedPhone
     /// The password.
     case byPassword
     /// Another provider.
@@ -12,6 +14,8 @@ public enum SignInWayText: Sendable {
 public enum SignInQuestion: Sendable {
     /// The name and the password at a service.
     case password(client: String, operatorName: String)
+    /// The name of the person whose phone is to ask.
+    case askedPhone(client: String)
     /// A code beside the password, or a password in place of a password for one use.
     case code, newPassword
 }
@@ -32,6 +36,10 @@ public enum SignInText: Sendable {
     case checkName(client: String)
     /// The code that a person types.
     case noCamera, typeCode
+    /// The number of a page that has named a person: the heading, what the phone does, and the warning.
+    case typeNumber, phoneAsks, numberWarning
+    /// The way to the form with the name.
+    case askOtherName
     /// The way on without script.
     case haveConfirmedQuestion, haveConfirmed
     /// The way to an account.

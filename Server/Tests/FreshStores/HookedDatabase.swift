@@ -13,6 +13,8 @@ package enum NamedStep: String, Sendable {
     case authorizationSweep = "authorization.sweep"
     /// `CeremonyStore.createCeremony`.
     case ceremonyCreation = "ceremony.create"
+    /// `PushCountStore.countPush`.
+    case pushCount = "push.count"
     /// `MailStore.takeDroppedMails`: the numbers of letters that were not kept.
     case droppedMails = "mail.take-dropped"
     /// `AuditStore.appendAudit`: an event by itself.

@@ -167,6 +167,26 @@ public enum CeremonyConformance {
                 try expect(found == expected, "\(limit): \(found)")
             }
         },
+        ConformanceCheck("browsers that name a person take turns together, whatever their networks are") { store in
+            for number in 1...5 {
+                let ceremony = CeremonyRecord(
+                    id: "browser-\(number)", kind: .authentication, clientID: "bank network-\(number)",
+                    reference: "b\(number)", browserDigest: [UInt8](repeating: 1, count: 32), accountID: "alice",
+                    createdAt: .start, expiresAt: .start + .seconds(60),
+                    detail: CeremonyDetail(service: "Bank", number: "004711"))
+                try await store.createCeremony(ceremony, tokens: [], audit: nil)
+                if number == 1 {
+                    let question = CeremonyRecord(
+                        id: "question", kind: .authentication, clientID: "shop", reference: "q", accountID: "alice",
+                        createdAt: .start, expiresAt: .start + .seconds(60), detail: CeremonyDetail(service: "Shop"))
+                    try await store.createCeremony(question, tokens: [], audit: nil)
+                }
+            }
+            let found = try await store.waitingOperations(
+                accountID: "alice", deviceID: "phone", at: .start, limit: 2
+            ).map(\.id)
+            try expect(found == ["browser-5", "question"], "\(found)")
+        },
         ConformanceCheck("what waits for a device: questions of its account, and dispatches to it alone") { store in
             func waiting(_ account: String, _ device: String, at seconds: Int = 1, limit: Int = 9) async throws
                 -> [String]

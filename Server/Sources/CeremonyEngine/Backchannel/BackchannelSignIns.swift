@@ -65,18 +65,21 @@ public enum BackchannelState: Sendable, Equatable {
 /// other device can take up the question, and nothing has to be sent to the phone.
 public struct BackchannelSignIns: CeremonyPart {
     let environment: CeremonyEnvironment
-    let store: any CeremonyStore
+    let store: any CeremonyStore & ServiceStore
     let hub: CeremonyHub
     let budgets: Budgets
     let announcements: DeviceAnnouncements
 
     /// Puts a question to a person, and begins to tell the person's devices.
     ///
-    /// The phone shows and signs a message as the text of a transaction. Throws `invalidRequest` for a message that
-    /// cannot be shown, and `tooManyRequests` after the client has used up its budget for this person, or the whole
-    /// budget.
+    /// The phone shows and signs a message as the text of a transaction. Throws `forbidden` for a service of personalised
+    /// identities that may not push (``ServiceProfile/allowsPush``), `invalidRequest` for a message that cannot be shown,
+    /// and `tooManyRequests` after the client has used up its budget for this person, or the whole budget.
     @discardableResult
     public func ask(_ question: BackchannelQuestion, client: DispatchingClient) async throws -> DeviceAnnouncement {
+        guard try await self.store.serviceProfile(client.id)?.allowsPush ?? true else {
+            throw CeremonyError(.forbidden, "a service that may not have people's devices asked")
+        }
         var content: [UInt8]?
         if let message = question.message {
             do {

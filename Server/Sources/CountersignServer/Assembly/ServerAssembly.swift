@@ -178,8 +178,8 @@ public struct ServerAssembly: Sendable {
         let lateCeremonies = LateCeremonies()
         let ways = SignInMethods.open(
             SignInFoundation(
-                store: store, passwords: passwords, ceremonies: lateCeremonies, limits: limits, time: time,
-                random: random))
+                store: store, directory: directory, passwords: passwords, ceremonies: lateCeremonies, limits: limits,
+                time: time, random: random))
         var settings = OpenIDProvider.Configuration(
             issuer: configuration.issuer, limits: limits, epoch: sealing.epoch,
             levels: AssuranceLevel.words.map { word in

@@ -30,6 +30,8 @@ struct PhoneAsking: BackchannelMethod {
             return .asked
         } catch let error as CeremonyError where error.code == .invalidRequest {
             return .unfitMessage(error.reason)
+        } catch let error as CeremonyError where error.code == .forbidden {
+            return .notAllowed
         } catch let error as CeremonyError {
             guard let shortage = error.shortage else { throw error }
             return .tooMany(shortage)

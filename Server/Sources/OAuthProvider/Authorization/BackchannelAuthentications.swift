@@ -71,6 +71,10 @@ public struct BackchannelAuthentications: Sendable {
             case .asked: break
             case .unfitMessage(let reason):
                 throw OAuthError(.invalidBindingMessage, "The binding_message cannot be shown.", detail: reason)
+            case .notAllowed:
+                throw OAuthError(
+                    .unauthorizedClient, "The client may not have people's devices asked.",
+                    detail: "the operator can allow it: countersign admin service set CLIENT --push")
             case .tooMany(let shortage): return ProviderAnswer(shortage)
             }
             try await self.store.addBackchannelRequest(

@@ -29,6 +29,8 @@ public enum AskingResult: Sendable, Equatable {
     case asked
     /// The message cannot be shown, for this reason. No person is asked.
     case unfitMessage(String)
+    /// The client may not have people's devices asked. No person is asked.
+    case notAllowed
     /// The client has asked too many people, or asked this person too often.
     case tooMany(Shortage)
 }

@@ -108,6 +108,11 @@ extension PageAssets {
           font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; color: var(--ink);
         }
         .typed code { display: inline-block; margin-top: .35rem; font-size: 1.3rem; font-weight: 600; letter-spacing: .08em; }
+        .number { display: grid; gap: .75rem; }
+        .digits code {
+          font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; color: var(--ink);
+          font-size: 2.4rem; font-weight: 650; letter-spacing: .18em; font-variant-numeric: tabular-nums;
+        }
         .same-device .button {
           min-height: 0; padding: 0; border: 0; background: none; color: var(--accent); text-decoration: underline;
           font-weight: 500; font-size: .9rem; border-radius: 4px;

@@ -79,7 +79,7 @@ public struct SignInPage: Sendable {
     public var home: String?
     /// The number of the request in the server's log, if the sign-in has ended without success.
     public var reference: String?
-    /// The progress of the sign-in. ``State/waiting`` needs codes.
+    /// The progress of the sign-in. ``State/waiting`` needs codes or a number.
     public var state: State
     /// The codes to scan, open or type, as long as a phone may still take part.
     public var codes: Codes?
@@ -90,6 +90,10 @@ public struct SignInPage: Sendable {
     /// The text that the person agrees to. The phone shows the text, too.
     public var agreement: String?
 
+    /// The number that the person types on the phone; `nil` for a page with codes.
+    public var number: String?
+    /// `true` if the sign-in began with a name. A further try begins with a name, too.
+    public var isAskedByName = false
     /// `true` if the person can sign in another way, too.
     public var hasOtherWays = false
     /// The action that the person confirms.
@@ -135,9 +139,14 @@ private struct SignInView: PageView {
     let reference: String?
     let state: String
     let stateText: Sentence
+    /// `true` for a page without codes and without a number.
+    let isOutcome: Bool
     let ended: Bool
     let wait: String
     let codes: Codes?
+    let number: String?
+    /// The address of the form with the name, for a page with a number.
+    let askAgain: String?
     let tone: String
     let emblem: String
     let headline: Sentence
@@ -199,7 +208,26 @@ private struct SignInView: PageView {
         </div>
         </div>
         {{/codes}}
-        {{^codes}}
+        {{#number}}
+        <div class="stage" id="stage">
+        <div class="number">
+        <h2>\(words(.typeNumber))</h2>
+        <p class="digits"><code data-testid="number">{{.}}</code></p>
+        <p>\(words(.phoneAsks))</p>
+        <p class="small">\(words(.numberWarning))</p>
+        {{#askAgain}}<p><a href="{{.}}" data-testid="ask-again">\(words(.askOtherName))</a></p>{{/askAgain}}
+        </div>
+        <div class="confirmed" id="confirmed">
+        <p class="small">\(words(.haveConfirmedQuestion))</p>
+        <form method="get" action="{{path}}/wait">
+        <input type="hidden" name="request" value="{{requestID}}">
+        {{#client}}<input type="hidden" name="client" value="{{.}}">{{/client}}
+        <button type="submit" class="quiet" data-testid="confirmed">\(words(.haveConfirmed))</button>
+        </form>
+        </div>
+        </div>
+        {{/number}}
+        {{#isOutcome}}
         <div class="stage" id="stage">
         <div class="outcome">
         <div class="emblem {{tone}}">{{{emblem}}}</div>
@@ -226,7 +254,7 @@ private struct SignInView: PageView {
         {{/reference}}
         </div>
         </div>
-        {{/codes}}
+        {{/isOutcome}}
         {{#enrolment}}
         <div class="typed" data-testid="enrolment">
         <h2>\(words(.noAccountYet))</h2>
@@ -272,15 +300,18 @@ extension SignInPage: Page {
         let (tone, emblem) = self.state.look
         let path = self.matter.path
         let isOpen = self.state == .waiting || self.state == .claimed
+        let number = self.state == .waiting ? self.number : nil
+        let retry = self.isAskedByName ? AskedPhonePage.path : "\(path)\(isChange ? "/again" : "")"
         let endedWithoutSuccess = [.denied, .expired, .failed].contains(self.state)
         let view = SignInView(
             requestID: self.requestID, clientName: self.clientName, client: self.client,
             homeLink: self.state == .completed ? self.home : nil,
             reference: endedWithoutSuccess ? self.reference : nil, state: self.state.rawValue, stateText: words.state,
-            ended: codes == nil, wait: "\(path)/wait" + query, codes: codes, tone: tone, emblem: emblem,
+            isOutcome: codes == nil && number == nil, ended: codes == nil, wait: "\(path)/wait" + query, codes: codes,
+            number: number, askAgain: number.map { _ in AskedPhonePage.path + query }, tone: tone, emblem: emblem,
             headline: words.headline, explanation: words.explanation,
             continueLink: self.state == .approved ? "\(path)/complete" + query : nil,
-            retryLink: endedWithoutSuccess ? "\(path)\(isChange ? "/again" : "")" + query : nil,
+            retryLink: endedWithoutSuccess ? retry + query : nil,
             showsConfirmed: isOpen,
             otherWays: self.hasOtherWays && (isOpen || endedWithoutSuccess) ? "/sign-in" + query : nil,
             canLeave: isOpen || endedWithoutSuccess,

@@ -10,6 +10,7 @@ package import _Primitives
 /// provider's.
 package struct SignInFoundation: Sendable {
     let store: any FinishedSignInStore & UpstreamStore
+    let directory: AccountDirectory
     let passwords: PasswordAccounts
     let ceremonies: LateCeremonies
     let limits: Limits
@@ -18,11 +19,11 @@ package struct SignInFoundation: Sendable {
 
     /// Names the parts.
     package init(
-        store: any FinishedSignInStore & UpstreamStore, passwords: PasswordAccounts, ceremonies: LateCeremonies,
-        limits: Limits,
-        time: TimeSource, random: RandomSource
+        store: any FinishedSignInStore & UpstreamStore, directory: AccountDirectory, passwords: PasswordAccounts,
+        ceremonies: LateCeremonies, limits: Limits, time: TimeSource, random: RandomSource
     ) {
         self.store = store
+        self.directory = directory
         self.passwords = passwords
         self.ceremonies = ceremonies
         self.limits = limits
@@ -53,6 +54,8 @@ package final class LateCeremonies: Sendable {
 
     /// The ceremonies of sign-ins; `nil` while the ceremonies are not open.
     var signIns: SignIns? { self.opened.withLock { $0.engine?.signIns } }
+    /// The sign-ins that begin with a name; `nil` while the ceremonies are not open.
+    var askedSignIns: AskedSignIns? { self.opened.withLock { $0.engine?.askedSignIns } }
     /// The questions without a browser; `nil` while the ceremonies are not open.
     package var backchannel: BackchannelSignIns? { self.opened.withLock { $0.engine?.backchannel } }
 

@@ -178,6 +178,8 @@ struct SignInRoutes: Sendable {
             requestID: address.request, clientName: pending.clientName, client: pending.client,
             state: pageState, codes: codes, returnOrigin: pending.clientOrigin,
             reference: context.reference, enrolment: enrolment)
+        page.number = view.number
+        page.isAskedByName = view.isAskedByName
         page.hasOtherWays = pending.methods.count > 1
         page.agreement = pending.agreement
         return .page(try self.answers.pages.html(page))

@@ -7,6 +7,7 @@ package enum SignInMethods {
     static var all: [any SignInWay.Type] {
         [
             PhoneSignIn.self,
+            AskedPhoneSignIn.self,
             PasswordSignIn.self,
             UpstreamSignInMethod.self,
         ]

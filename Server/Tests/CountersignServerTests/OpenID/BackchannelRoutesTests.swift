@@ -165,12 +165,86 @@ struct BackchannelRoutesTests {
     @Test("a service of personalised identities gets nothing of whoever has answered in none of its roles")
     func service() async throws {
         try await self.withCallCentre { centre, phone in
-            let profile: JSONObject = ["roles": .array([.resident])]
+            let profile: JSONObject = ["roles": .array([.resident]), "push": .bool(true)]
             _ = try await centre.server.assembly.identities.setService(centre.id, to: profile, by: "test")
             let request = try await centre.begin()
             try await centre.answer(phone)
             let answer = try await centre.pollInTime(request)
             #expect(answer["error"] == .string("access_denied") && answer["access_token"] == nil)
+        }
+    }
+
+    @Test("identity parity 98: a service of personalised identities without the right to push is refused, for any name")
+    func withoutPush() async throws {
+        try await self.withCallCentre { centre, phone in
+            let profile: JSONObject = ["roles": .array([.resident])]
+            _ = try await centre.server.assembly.identities.setService(centre.id, to: profile, by: "test")
+            for name in ["alice", "nobody"] {
+                #expect(try await centre.refusal(["login_hint": name]) == "unauthorized_client")
+            }
+            #expect(try await centre.questions(phone).isEmpty)
+        }
+    }
+
+    @Test("identity parity 98: a client without the grant of CIBA has nobody asked")
+    func withoutGrant() async throws {
+        try await self.withCallCentre { centre, phone in
+            let other = try await CallCentre(centre.server, centre.client, grants: ["authorization_code"])
+            for name in ["alice", "nobody"] {
+                #expect(try await other.refusal(["login_hint": name]) == "unauthorized_client")
+            }
+            #expect(try await centre.questions(phone).isEmpty)
+        }
+    }
+
+    @Test("identity parity 98: a question is pushed to the person's device without a word of it, and begun there")
+    func pushed() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let centre = try await CallCentre(server, client, matchesNumbers: true)
+            let account = try await server.assembly.directory.account(written: "alice")
+            let device = try #require(try await server.database.devices(accountID: account.id).first)
+            try await server.database.changeDispatchTarget(
+                DispatchTargetChange(
+                    deviceID: device.id, accountID: account.id, dispatcher: .changed(to: "device-stream"),
+                    address: .changed(to: "none"),
+                    audit: AuditEvent(AuditEvent.Kind(rawValue: "test"), at: server.clock.now())))
+            let answer = try await centre.ask().object
+            while try await server.database.waitingMessages(to: .device).count == 0 { await Task.yield() }
+            let waiting = try await phone.client.operations.pendingOutOfBandOperations.execute()
+            let operation = try #require(waiting.operations.first)
+            #expect(operation.service == "Call Centre")
+            phone.person.script.numbers = [try answer.requiredString("number")]
+            _ = try await phone.authenticate(operation.payload)
+            let tokens = try await centre.pollInTime(try answer.requiredString("auth_req_id"))
+            #expect(tokens["id_token"] != nil)
+            _ = try await centre.ask(["login_hint": "nobody"])
+            #expect(try await server.database.waitingMessages(to: .device).count == 1, "a push to nobody")
+        }
+    }
+
+    @Test("identity parity 99: the status of a question is pending, then success, failure or expired")
+    func statuses() async throws {
+        try await self.withCallCentre { plain, phone in
+            let centre = try await CallCentre(plain.server, plain.client, matchesNumbers: true)
+            func begin() async throws -> (request: String, number: String) {
+                let answer = try await centre.ask().object
+                let request = try answer.requiredString("auth_req_id")
+                #expect(try await centre.error(request) == "authorization_pending")
+                return (request, try answer.requiredString("number"))
+            }
+            let (accepted, number) = try await begin()
+            phone.person.script.numbers = [number]
+            try await centre.answer(phone)
+            #expect(try await centre.pollInTime(accepted)["id_token"] != nil)
+            let (refused, right) = try await begin()
+            phone.person.script.numbers = [right == "123456" ? "654321" : "123456"]
+            await #expect(throws: OperationError(.wrongNumber)) { try await centre.answer(phone) }
+            #expect(try await centre.pollInTime(refused)["error"] == .string("access_denied"))
+            let (left, _) = try await begin()
+            centre.server.clock.advance(by: .seconds(300))
+            #expect(try await centre.error(left) == "expired_token")
         }
     }
 

@@ -10,7 +10,7 @@ import _Primitives
 struct SignInMethodsTests {
     @Test("texts for operators name the words of all ways, and the names of all types")
     func words() {
-        for word in ["phone", "password", "provider:NAME"] {
+        for word in ["phone", "asked-phone", "password", "provider:NAME"] {
             #expect(SignInMethods.words.contains(word) && SignInMethods.explainedWords.contains(word))
         }
         #expect(SignInMethods.words.contains(", or "))
@@ -35,7 +35,7 @@ struct SignInMethodsTests {
     @Test("a client takes the words of the list, and no other word", arguments: ["passkey", "session", "app", ""])
     func otherWord(word: String) async throws {
         let server = try await ServerFixture()
-        for known in ["phone", "password", "provider:staff"] {
+        for known in ["phone", "asked-phone", "password", "provider:staff"] {
             _ = try await server.relyingParty(signInMethods: [known])
         }
         await #expect(throws: OAuthError.self) { try await server.relyingParty(signInMethods: [word]) }

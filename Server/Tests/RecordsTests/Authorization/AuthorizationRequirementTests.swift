@@ -53,13 +53,14 @@ struct AuthorizationRequirementTests {
     }
 
     @Test(
-        "Every method but the phone's needs a finished sign-in of the account, also a method that nobody knows",
-        arguments: ["phone", "Phone", "password", "provider:town", "provider:phone", "mailed-link", ""])
+        "Every method but the phone's two needs a finished sign-in of the account, also a method that nobody knows",
+        arguments: ["phone", "asked-phone", "Phone", "asked-Phone", "password", "provider:town", "provider:phone", "mailed-link", ""])
     func methods(method: String) {
         let evidence = Self.session(method: method).authentication.evidence
         #expect(
             evidence
-                == (method == "phone" ? nil : AuthenticationRecord.Evidence(method: method, account: "alice")))
+                == (["phone", "asked-phone"].contains(method)
+                    ? nil : AuthenticationRecord.Evidence(method: method, account: "alice")))
     }
 
     @Test(

@@ -116,6 +116,7 @@ struct CeremonyRuleTests {
         case .deleteTokens(let ceremony, let moment): "delete tokens of \(ceremony) before \(moment.seconds)"
         case .replaceTokens(let tokens, let ceremony): "\(tokens.count) tokens of \(ceremony)"
         case .addTokens(let tokens, let ceremony): "\(tokens.count) further tokens of \(ceremony)"
+        case .leaveMessages: "messages"
         case .keepOutcome: "outcome"
         case .keepChange(let change): "change \(change.id)"
         case .returnNumberAttempt(let attempt): "attempt \(attempt) back"
@@ -147,6 +148,7 @@ struct CeremonyRuleTests {
         change.deregistration = .all
         change.newTokens = [DispatchTokenRecord(digest: [1], channel: .link, expiresAt: Self.now)]
         change.tokensKeptSince = Timestamp(seconds: 7)
+        change.messages = [DeviceMessageRecord(dispatcher: "courier", target: "phone", content: [1])]
         change.identityOutcome = IdentityOutcomeChange(
             accountID: "alice", service: nil, at: Self.now, limits: Limits())
         change.accountChange = (
@@ -186,7 +188,7 @@ struct CeremonyRuleTests {
         ]
         let own = [
             "activate phone", "replace keys of alice by phone", "deregister alice for ceremony",
-            "delete tokens of ceremony before 7", "1 tokens of ceremony",
+            "delete tokens of ceremony before 7", "1 tokens of ceremony", "messages",
         ]
         #expect(Self.words(Self.fullChange(), to: Self.ceremony(device: "phone")) == before + own + after)
         // Without a ceremony the parts that need a ceremony have no effect.

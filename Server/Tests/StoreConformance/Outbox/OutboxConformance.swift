@@ -65,6 +65,32 @@ public enum OutboxConformance {
             }
             try expect(try await store.waitingMessages(to: .device).count == 0, "none")
         },
+        ConformanceCheck("a change of a ceremony leaves its messages, and nothing for an account that is gone") { store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            let token = sampleToken(7, channel: .device)
+            func change(_ id: String) async throws {
+                _ = try await store.change(.id(id)) { _ in
+                    var change = CeremonyChange()
+                    change.addedTokens = [token]
+                    change.messages = ["phone", "tablet"].map {
+                        DeviceMessageRecord(dispatcher: "courier", target: $0, content: Self.content)
+                    }
+                    return change
+                }
+            }
+            try await store.createCeremony(
+                sampleCeremony("gone", account: "account-nobody"), tokens: [], audit: nil)
+            try await expectError(StoreError(.notFound, "")) { try await change("gone") }
+            try expect(try await store.ceremony(ofToken: token.digest) == nil, "no token")
+            try expect(try await store.waitingMessages(to: .device).count == 0, "no message")
+            try await store.createCeremony(sampleCeremony("one", account: "account-alice"), tokens: [], audit: nil)
+            try await change("one")
+            let delivery = try await Self.take(.device, store).map { try DeviceDelivery($0) }
+            try expect(delivery.map(\.message.target) == ["phone", "tablet"], "one for each device")
+            try expect(delivery.map(\.message.content) == [Self.content, Self.content], "as they were given")
+            try expect(delivery.map(\.ceremonyID) == ["one", "one"], "of the ceremony")
+            try expect(try await store.ceremony(ofToken: token.digest)?.ceremony.id == "one", "the token, too")
+        },
         ConformanceCheck("a dispatch to a device for an account that is gone is refused, and leaves nothing") { store in
             try await expectError(StoreError(.notFound, "")) { try await Self.dispatch("one", by: "courier", store) }
             try expect(try await store.ceremony(.id("one")) == nil, "no ceremony")

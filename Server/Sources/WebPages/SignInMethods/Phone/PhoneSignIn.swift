@@ -20,14 +20,9 @@ struct PhoneSignIn: SignInWay {
     init(_ foundation: SignInFoundation) { self.ceremonies = foundation.ceremonies }
 
     func outcome(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome? {
-        guard let signIns = self.ceremonies.signIns,
-            let outcome = try await signIns.consume(
-                reference: request, browser: browser.cookieValue, client: client)
-        else { return nil }
-        return AuthenticationOutcome(
-            account: outcome.accountID, authenticatedAt: outcome.authTime, acr: outcome.acr, amr: outcome.amr,
-            browser: outcome.browser, address: outcome.address, device: outcome.deviceID,
-            signedText: outcome.contentHash, role: outcome.role)
+        try await self.ceremonies.signIns?.consume(
+            reference: request, browser: browser.cookieValue, client: client
+        ).map { AuthenticationOutcome($0) }
     }
 
     func choices(for words: [String]) -> [SignInChoice] {
@@ -36,4 +31,14 @@ struct PhoneSignIn: SignInWay {
 
     /// Returns no endpoint: the endpoints of the page with which every sign-in begins are the phone's, too.
     func endpoints(_ parts: SignInParts) -> [Endpoint] { [] }
+}
+
+extension AuthenticationOutcome {
+    /// Creates the outcome of a sign-in by a phone.
+    init(_ outcome: SignInOutcome) {
+        self.init(
+            account: outcome.accountID, authenticatedAt: outcome.authTime, acr: outcome.acr, amr: outcome.amr,
+            browser: outcome.browser, address: outcome.address, device: outcome.deviceID,
+            signedText: outcome.contentHash, role: outcome.role)
+    }
 }
