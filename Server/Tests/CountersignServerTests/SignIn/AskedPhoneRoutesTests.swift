@@ -173,7 +173,9 @@ struct AskedPhoneRoutesTests {
             let number = try page.words(of: "number")
             place.phone.person.script.numbers = [number == "123456" ? "654321" : "123456"]
             let operation = try #require(try await place.pending().first)
-            await #expect(throws: OperationError(.wrongNumber)) { try await place.phone.authenticate(operation.payload) }
+            await #expect(throws: OperationError(.wrongNumber)) {
+                try await place.phone.authenticate(operation.payload)
+            }
             place.server.clock.advance(by: .seconds(180))
             let events = try await browser.get("/sign-in/wait/events?request=\(request)")
             #expect(events.text.contains(#""state":"expired""#))

@@ -65,7 +65,8 @@ public enum OutboxConformance {
             }
             try expect(try await store.waitingMessages(to: .device).count == 0, "none")
         },
-        ConformanceCheck("a change of a ceremony leaves its messages, and nothing for an account that is gone") { store in
+        ConformanceCheck("a change of a ceremony leaves its messages, and nothing for an account that is gone") {
+            store in
             try await store.createAccount(sampleAccount(), audit: sampleAudit())
             let token = sampleToken(7, channel: .device)
             func change(_ id: String) async throws {
