@@ -145,6 +145,23 @@ def test_pages_of_a_password(bank, deployment, examined):
     examine("the page for a new password")
 
 
+def test_pages_of_a_phone_that_asks(bank, deployment, examined):
+    browser, examine = examined
+    client_id, _ = deployment.server.add_client(
+        f"Asking place {next(deployment.numbers)}", "https://asking.example/back",
+        options=["--sign-in-method", "asked-phone", "--pkce", "nonce"],
+    )
+    browser.get(
+        f"{deployment.server.issuer}/oauth2/authorize?response_type=code&client_id={client_id}&scope=openid&nonce=n"
+        "&redirect_uri=https%3A%2F%2Fasking.example%2Fback"
+    )
+    browser.wait_for("ask-form")
+    examine("the page that asks for a name")
+    browser.one("username").send_keys("nobody")
+    browser.press(browser.one("submit")).wait_for("number")
+    examine("the page with a number")
+
+
 def test_pages_of_a_persons_own_and_of_mail(bank, new_browser, tmp_path):
     server = Server(tmp_path / "server", mail=True).start()
     try:

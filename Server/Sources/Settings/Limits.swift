@@ -204,7 +204,8 @@ public struct Limits: Sendable, Equatable {
     public var targetChangesPerMinute = 2
     /// The time for claiming a session after an app has opened the session for itself.
     public var inAppLifetime: Duration = .seconds(5 * 60)
-    /// The time for claiming a session after the session was pushed to a person's devices.
+    /// The time for claiming a session after the session was pushed to a person's devices, and the whole time of a sign-in
+    /// whose person was named at the page: the phone answers in this time, and then the page says that the time is over.
     public var pushLifetime: Duration = .seconds(180)
     /// The time for an app to use a grant: for another PIN, a further factor or device, or the deletion of the account.
     public var grantLifetime: Duration = .seconds(5 * 60)

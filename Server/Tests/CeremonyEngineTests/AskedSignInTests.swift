@@ -329,6 +329,16 @@ struct AskedSignInTests {
         #expect(try await scene.outcome(askedByName: false)?.accountID == scene.account.id)
     }
 
+    @Test("A sign-in that is cancelled at the page goes from the phone's list")
+    func cancelled() async throws {
+        let scene = try await Scene()
+        try await scene.ask(scene.account.id)
+        #expect(try await scene.waiting().count == 1)
+        try await scene.server.engine.signIns.cancel(reference: "request", browser: scene.server.browser)
+        while try await !scene.waiting().isEmpty { await Task.yield() }
+        #expect(try await scene.state() == .expired)
+    }
+
     @Test("The text of a request is shown and signed, too")
     func agreement() async throws {
         let scene = try await Scene()

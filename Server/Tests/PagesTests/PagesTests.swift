@@ -41,6 +41,36 @@ struct PagesTests {
         #expect(words.count == ConsentPage.Item.allCases.count && Set(words).count == words.count)
     }
 
+    /// The page of a person who was named.
+    static func asked(_ state: SignInPage.State = .waiting, clientName: String = "Demo Bank") -> SignInPage {
+        var page = SignInPage(
+            requestID: "req_1/2", clientName: clientName, client: "c/1", state: state,
+            returnOrigin: "https://bank.example.com")
+        (page.number, page.isAskedByName, page.hasOtherWays) = ("004711", true, true)
+        return page
+    }
+
+    @Test("Decision 126: the page of a named person has the number in place of codes, and its next try takes a name")
+    func number() throws {
+        let waiting = try self.renderer.html(Self.asked())
+        #expect(waiting.html.contains("<code data-testid=\"number\">004711</code>"))
+        #expect(!waiting.html.contains("qr-code") && !waiting.html.contains("data-seconds-left"))
+        let again = "href=\"/sign-in/ask?request=req_1%2F2&amp;client=c%2F1\""
+        #expect(waiting.html.contains("\(again) data-testid=\"ask-again\""))
+        #expect(waiting.html.contains("data-testid=\"confirmed\"") && waiting.html.contains("other-ways"))
+        #expect(waiting.html.matches(of: /id="stage"/).count == 1)
+        for state in SignInPage.State.allCases where state != .waiting {
+            let page = try self.renderer.html(Self.asked(state)).html
+            #expect(!page.contains("004711") && page.matches(of: /id="stage"/).count == 1)
+        }
+        #expect(try self.renderer.html(Self.asked(.expired)).html.contains("\(again) data-testid=\"retry\""))
+        let frame = SignInFrame(
+            requestID: "req_1/2", clientName: "<Bank>", client: "c/1", returnOrigin: "https://bank.example.com")
+        let form = self.renderer.html(AskedPhonePage(frame: frame, username: "\">", hasOtherWays: true))
+        #expect(form.html.contains("value=\"&quot;&gt;\"") && form.html.contains("action=\"/sign-in/ask\""))
+        #expect(form.contentSecurityPolicy.description.contains("form-action 'self' https://bank.example.com;"))
+    }
+
     func every() throws -> [RenderedPage] {
         let signIns = try SignInPage.State.allCases.map { try self.renderer.html(Self.signIn($0)) }
         let others: [RenderedPage] = [
@@ -55,7 +85,9 @@ struct PagesTests {
                     fields: [("code", "c&1"), ("state", "\">")])),
             self.renderer.html(Self.consent()),
             self.renderer.html(OpenInAppPage()), self.renderer.html(AdministratorSetUpPage()),
-            self.renderer.html(DeviceCodePage()), self.renderer.html(Self.deviceConfirmation()),
+            self.renderer.html(
+                AskedPhonePage(frame: SignInFrame(requestID: "req_1", clientName: "Demo Bank"), username: "alice")),
+            try self.renderer.html(Self.asked()), self.renderer.html(DeviceCodePage()), self.renderer.html(Self.deviceConfirmation()),
         ]
         return try signIns + others + IdentityPageTests.every(self.renderer)
     }

@@ -190,8 +190,9 @@ public struct SignIns: CeremonyPart {
             case .claimed, .approvedOnDevice, .approved, .completed:
                 return SignInView(record, state)
             case .denied, .expired, .failed:
-                // The new ceremony also ends the old, but without the entries that an end must leave.
-                if record.phase != .ended { try await self.endings.expire(record.id, at: now) }
+                // The new ceremony also ends the old, but without the entries that an end must leave. The work after a
+                // named person does not depend on the phone.
+                if record.phase != .ended, !record.isAskedByName { try await self.endings.expire(record.id, at: now) }
             }
         }
         let isIdentity = try await self.logins.isService(requester.client, origin: requester.origin)
@@ -427,10 +428,16 @@ public struct SignIns: CeremonyPart {
     }
 
     /// Cancels a sign-in. An ended sign-in stays as it is. Throws `notFound` and `wrongBrowser`.
+    ///
+    /// The sign-in of a named person is cancelled beside the answer: otherwise the time of the answer would say if a
+    /// phone has ended the sign-in before.
     public func cancel(reference: String, browser: String) async throws {
         let now = self.time.now()
-        let id = try await self.requiredSignIn(reference, browser).id
-        try await self.endings.end(id, .cancel, audit: .cancelled, at: now)
+        let record = try await self.requiredSignIn(reference, browser)
+        guard record.isAskedByName else {
+            return try await self.endings.end(record.id, .cancel, audit: .cancelled, at: now)
+        }
+        Task { try? await self.endings.end(record.id, .cancel, audit: .cancelled, at: now) }
     }
 
     private func requiredSignIn(_ reference: String, _ browser: String) async throws -> CeremonyRecord {

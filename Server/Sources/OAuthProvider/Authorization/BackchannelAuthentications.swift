@@ -27,7 +27,8 @@ public struct BackchannelAuthentications: Sendable {
     ///
     /// The answer never tells if the person exists: a request for an unknown person waits, and is never answered.
     ///
-    /// Cost: two queries, two store steps, four hashes; with `id_token_hint` one verification.
+    /// Cost: three queries, two store steps, four hashes; with `id_token_hint` one verification. The messages to the
+    /// devices of the person are written beside the answer.
     public func answer(
         header: String?, body: String, source: String, over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {

@@ -68,7 +68,7 @@ public enum OutboxConformance {
         ConformanceCheck("a change of a ceremony leaves its messages, and nothing for an account that is gone") {
             store in
             try await store.createAccount(sampleAccount(), audit: sampleAudit())
-            let token = sampleToken(7, channel: .device)
+            let token = sampleToken(7)
             func change(_ id: String) async throws {
                 _ = try await store.change(.id(id)) { _ in
                     var change = CeremonyChange()
