@@ -87,7 +87,8 @@ struct PagesTests {
             self.renderer.html(OpenInAppPage()), self.renderer.html(AdministratorSetUpPage()),
             self.renderer.html(
                 AskedPhonePage(frame: SignInFrame(requestID: "req_1", clientName: "Demo Bank"), username: "alice")),
-            try self.renderer.html(Self.asked()), self.renderer.html(DeviceCodePage()), self.renderer.html(Self.deviceConfirmation()),
+            try self.renderer.html(Self.asked()), self.renderer.html(DeviceCodePage()),
+            self.renderer.html(Self.deviceConfirmation()),
         ]
         return try signIns + others + IdentityPageTests.every(self.renderer)
     }
