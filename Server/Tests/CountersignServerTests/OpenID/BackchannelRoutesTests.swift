@@ -212,7 +212,8 @@ struct BackchannelRoutesTests {
                     audit: AuditEvent(AuditEvent.Kind(rawValue: "test"), at: server.clock.now())))
             let answer = try await centre.ask().object
             while try await server.database.waitingMessages(to: .device).count == 0 { await Task.yield() }
-            let waiting = try await phone.client.operations.pendingOutOfBandOperations.execute()
+            let waiting: PendingOutOfBandOperationsResult = try await phone.client.operations
+                .pendingOutOfBandOperations.execute()
             let operation = try #require(waiting.operations.first)
             #expect(operation.service == "Call Centre")
             phone.person.script.numbers = [try answer.requiredString("number")]

@@ -45,7 +45,9 @@ struct AskedPhoneRoutesTests {
         }
 
         func pending() async throws -> [PendingOutOfBandOperation] {
-            try await self.phone.client.operations.pendingOutOfBandOperations.execute().operations
+            let pending: PendingOutOfBandOperationsResult = try await self.phone.client.operations
+                .pendingOutOfBandOperations.execute()
+            return pending.operations
         }
 
         /// Has the phone answer what waits, with a number.
