@@ -11,9 +11,14 @@ extension Limits {
         /// The life of a signature for Web Push (VAPID). RFC 8292 allows a day.
         public var vapidLifetime: Duration = .seconds(12 * 60 * 60)
         /// The time after a success in which the credentials of a push service count as right. Past it a refused target
-        /// stops the dispatcher, because the fault may be in the settings.
+        /// does not end, because the fault may be in the settings.
         public var successAge: Duration = .seconds(60 * 60)
-        /// The refused targets in a row that stop a dispatcher, however recent its last success is.
+        /// The accounts with a refused target since the last success that stop a dispatcher without a recent success.
+        /// With fewer accounts the message alone is dropped: a person can tell wrong addresses of the person's own
+        /// devices, and must not stop the pushes of all.
+        public var refusedAccounts = 3
+        /// The refused targets in a row that stop a dispatcher, however recent its last success is, if the targets are
+        /// of ``refusedAccounts`` accounts at least.
         public var refusedTargetsInARow = 10
         /// The longest wait that a push service can demand.
         public var longestWait: Duration = .seconds(24 * 60 * 60)

@@ -3,6 +3,7 @@ import Foundation
 import Hummingbird
 import NIOCore
 import NIOSSL
+import OAuthProvider
 import Push
 import Settings
 import Synchronization
@@ -117,6 +118,46 @@ struct PushSettingsTests {
             let failure = #expect(throws: CommandFailure.self) { _ = try self.open(account) }
             #expect(failure?.description.contains("--fcm-account") == true)
         }
+    }
+
+    @Test("UnifiedPush needs no key, and has the identification of Web Push if there is one")
+    func unifiedPush() async throws {
+        var settings = try await self.load(["unifiedPush": "true"]).push
+        let alone = try #require(try self.open(settings))
+        #expect(alone.unifiedPush != nil && alone.webPush == nil && alone.apns == nil && alone.fcm == nil)
+        await alone.connections.close()
+        settings.webPushContact = "mailto:push@example.com"
+        try await self.withFile(P256.Signing.PrivateKey().pemRepresentation) { path in
+            settings.webPushKey = path
+            let both = try #require(try self.open(settings))
+            #expect(both.unifiedPush != nil && both.webPush != nil)
+            await both.connections.close()
+            settings.unifiedPush = false
+            let one = try #require(try self.open(settings))
+            #expect(one.unifiedPush == nil && one.webPush != nil)
+            await one.connections.close()
+        }
+    }
+
+    @Test("the networks of the operator's clients stay closed to addresses that devices name, and the other way round")
+    func networks() async throws {
+        try await CalledService.run(answer: { _, _ in Response(status: .created) }) { port async throws in
+            let address = "http://127.0.0.1:\(port)/push"
+            func reached(_ flags: [String: String]) async throws -> (client: Bool, device: Bool) {
+                // The server has a public address, so loopback counts as a private network.
+                let configuration = try await self.load(flags.merging(["issuer": "https://id.example"]) { $1 })
+                let calls = try configuration.checkedCalls(Limits())
+                let client = try? await calls.send(OutgoingCall(to: address, longestAnswer: 10))
+                let device = try? await calls.post(PushRequest(to: address, [], body: [1]))
+                return (client?.status == 201, device?.status == 201)
+            }
+            #expect(try await reached([:]) == (false, false))
+            #expect(try await reached(["outgoingNetworks": "127.0.0.0/8"]) == (true, false))
+            #expect(try await reached(["pushNetworks": "127.0.0.0/8"]) == (false, true))
+        }
+        let configuration = try await self.load(["pushNetworks": "intranet"])
+        let wrong = #expect(throws: CommandFailure.self) { _ = try configuration.checkedCalls(Limits()) }
+        #expect(wrong?.status == .usage)
     }
 
     @Test("a push service that a device names is not called in a private network, and no redirect is followed")

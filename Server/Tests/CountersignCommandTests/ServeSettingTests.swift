@@ -26,7 +26,7 @@ struct ServeSettingTests {
         "apnsKey": "/srv/apns.p8", "apnsKeyId": "ABC123DEFG", "apnsTeam": "DEF123GHIJ", "apnsTopic": "example.va.app",
         "apnsEnvironment": "development", "apnsAddress": "https://apns.va.example", "fcmAccount": "/srv/fcm.json",
         "fcmAddress": "https://fcm.va.example", "webPushKey": "/srv/web-push.pem",
-        "webPushContact": "mailto:id@va.example",
+        "webPushContact": "mailto:id@va.example", "unifiedPush": "true", "pushNetworks": "10.30.0.0/16",
         "logFormat": "json", "logLevel": "warning", "limits": "claimedLifetime=60,codeBurst=3",
     ]
 

@@ -31,10 +31,11 @@ struct PushDispatcherTests {
         PushDispatcher(Scripted(answer: answer), targets: targets, time: self.clock.source, report: self.events.note)
     }
 
-    private func target(_ address: String? = "a:1", changedAt: Timestamp = Timestamp(seconds: 1_800_000_000)) throws
-        -> DispatchTargetRecord
-    {
-        try self.device.target("scripted", address, changedAt: changedAt)
+    private func target(
+        _ address: String? = "a:1", of account: String = "account-1",
+        changedAt: Timestamp = Timestamp(seconds: 1_800_000_000)
+    ) throws -> DispatchTargetRecord {
+        try self.device.target("scripted", address, of: account, changedAt: changedAt)
     }
 
     private func message(_ dispatcher: PushDispatcher<Scripted>, _ record: DispatchTargetRecord) async throws
@@ -58,7 +59,7 @@ struct PushDispatcherTests {
 
     private var kinds: [PushEvent.Kind] { self.events.all.map(\.kind) }
 
-    @Test("the three dispatchers have the names of the interface, need a target and take no data of back ends")
+    @Test("the four dispatchers have the names of the interface, need a target and take no data of back ends")
     func names() throws {
         let targets = OneTarget(nil)
         let account = try ServiceAccount(file: try PushCredentials.serviceAccountFile())
@@ -70,8 +71,10 @@ struct PushDispatcherTests {
             .adding(PushDispatcher(apns, targets: targets))
             .adding(PushDispatcher(FCM(account, calls: NotedCalls()), targets: targets))
             .adding(PushDispatcher(webPush, targets: targets))
+            .adding(PushDispatcher(UnifiedPush(identification: nil, calls: NotedCalls()), targets: targets))
         #expect(
-            all.names.suffix(3) == ["apple-push-notification-service", "firebase-cloud-messaging", "web-push"])
+            all.names.suffix(4)
+                == ["apple-push-notification-service", "firebase-cloud-messaging", "web-push", "unified-push"])
         #expect(all.haveTargets)
         #expect(!all.takeInformation)
     }
@@ -215,21 +218,51 @@ struct PushDispatcherTests {
         #expect(dispatcher.stoppedServices == 0)
     }
 
-    @Test("one wrong setting ends no target: without a recent success a bad token stops the dispatcher")
+    @Test("one wrong setting ends no target: without a recent success bad tokens of three accounts stop the dispatcher")
     func wrongSetting() async throws {
-        let targets = OneTarget(try self.target())
-        let refused = PushAnswer.targetRefused("BadDeviceToken")
-        let answers = Mutex([refused, .delivered, refused])
-        let dispatcher = self.dispatcher(targets) { _, _ in answers.withLock { $0.removeFirst() } }
-        let first = try await self.message(dispatcher, try self.target())
-        #expect(await self.nextTry(dispatcher, first) == .asUsual)
+        let targets = OneTarget(nil)
+        let answer = Mutex(PushAnswer.targetRefused("BadDeviceToken"))
+        let calls = Mutex(0)
+        let dispatcher = self.dispatcher(targets) { _, _ in
+            calls.withLock { $0 += 1 }
+            return answer.withLock { $0 }
+        }
+        func push(to account: String) async throws -> DeliveryError.NextTry? {
+            targets.replace(by: try self.target(of: account))
+            return await self.nextTry(dispatcher, try await self.message(dispatcher, try self.target(of: account)))
+        }
+        for account in ["one", "one", "one", "two", "two"] {
+            #expect(try await push(to: account) == .never)
+            #expect(targets.current?.address == "a:1" && dispatcher.stoppedServices == 0)
+        }
+        #expect(try await push(to: "three") == .asUsual)
         #expect(targets.current?.address == "a:1" && dispatcher.stoppedServices == 1)
+        #expect(self.kinds == Array(repeating: .dropped, count: 5) + [.stopped])
+        #expect(targets.events.isEmpty && calls.withLock { $0 } == 6)
+        // The operator has mended the setting: a success lets a refused target end again.
         self.clock.advance(by: Limits.Push().stoppedPause)
-        let second = try await self.message(dispatcher, try self.target())
-        #expect(await self.nextTry(dispatcher, second) == nil)
-        let third = try await self.message(dispatcher, try self.target())
-        #expect(await self.nextTry(dispatcher, third) == .never)
-        #expect(targets.current?.address == nil)
+        answer.withLock { $0 = .delivered }
+        #expect(try await push(to: "two") == nil)
+        answer.withLock { $0 = .targetRefused("BadDeviceToken") }
+        #expect(try await push(to: "one") == .never)
+        #expect(targets.current?.address == nil && dispatcher.stoppedServices == 0)
+    }
+
+    @Test("one person with an address that a push service refuses does not stop the pushes of the others")
+    func oneRefusedPerson() async throws {
+        let targets = OneTarget(nil)
+        let dispatcher = self.dispatcher(targets) { _, target in
+            target.hasSuffix("bogus") ? .targetRefused("status 403") : .delivered
+        }
+        for number in 0..<20 {
+            let record = try self.target("a:\(number)-bogus", of: "attacker")
+            targets.replace(by: record)
+            #expect(await self.nextTry(dispatcher, try await self.message(dispatcher, record)) == .never)
+        }
+        let other = try self.target("a:1", of: "bystander")
+        targets.replace(by: other)
+        #expect(await self.nextTry(dispatcher, try await self.message(dispatcher, other)) == nil)
+        #expect(dispatcher.stoppedServices == 0 && targets.events.isEmpty)
     }
 
     @Test("a push service that refuses this server stops itself alone: another service gets its messages")

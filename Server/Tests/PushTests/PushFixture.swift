@@ -90,12 +90,13 @@ struct PushedDevice {
     let key = P256.KeyAgreement.PrivateKey()
 
     /// The device as a target.
-    func target(_ dispatcher: String?, _ address: String?, changedAt: Timestamp = Timestamp(seconds: 1_800_000_000))
-        throws -> DispatchTargetRecord
-    {
+    func target(
+        _ dispatcher: String?, _ address: String?, of account: String = "account-1",
+        changedAt: Timestamp = Timestamp(seconds: 1_800_000_000)
+    ) throws -> DispatchTargetRecord {
         let point = Array(self.key.publicKey.x963Representation)
         return DispatchTargetRecord(
-            deviceID: "device-1", accountID: "account-1", name: "Alice's phone", dispatcher: dispatcher,
+            deviceID: "device-1", accountID: account, name: "Alice's phone", dispatcher: dispatcher,
             address: address,
             encryptionKey: .init(name: try self.publicKey().thumbprint, point: point), changedAt: changedAt)
     }

@@ -24,7 +24,9 @@ struct PushCommand: AsyncParsableCommand {
                 Exit codes: 0 the push service has taken the push, 1 it has not, 2 usage.
                 """)
 
-        @Argument(help: "The dispatcher: apple-push-notification-service, firebase-cloud-messaging or web-push.")
+        @Argument(
+            help:
+                "The dispatcher: apple-push-notification-service, firebase-cloud-messaging, web-push or unified-push.")
         var dispatcher: String
 
         @Option(
@@ -57,6 +59,7 @@ struct PushCommand: AsyncParsableCommand {
             let target = String(decoding: text, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
             let providers: [(name: String, provider: (any PushProvider)?)] = [
                 (APNs.name, services.apns), (FCM.name, services.fcm), (WebPush.name, services.webPush),
+                (UnifiedPush.name, services.unifiedPush),
             ]
             guard let entry = providers.first(where: { $0.name.hasSameBytes(as: self.dispatcher) }) else {
                 throw CommandFailure(

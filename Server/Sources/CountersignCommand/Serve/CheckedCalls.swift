@@ -31,6 +31,7 @@ final class CheckedCalls: OutgoingCalls {
     private static let loopbackNetworks = ["127.0.0.0/8", "::1/128"].compactMap(AddressBlock.init)
 
     private let allowed: [AddressBlock]
+    private let allowedToDevices: [AddressBlock]
     private let limits: Limits
     private let lookUp: @Sendable (String) throws -> [String]
     private let tls: TLSConfiguration
@@ -40,16 +41,20 @@ final class CheckedCalls: OutgoingCalls {
     /// Creates the calls of a server.
     ///
     /// - Parameters:
-    ///   - allowed: Private networks that the server may call.
+    ///   - allowed: Private networks that the server may call at addresses of clients and of other providers.
+    ///   - allowedToDevices: Private networks that the server may call at addresses that devices name.
     ///   - mayCallLoopback: `true` if the server may call programs on this machine, for a server that people reach at a
     ///     loopback address alone.
     ///   - lookUp: Returns the present addresses of a host's name. The function may block.
     init(
-        allowed: [AddressBlock] = [], mayCallLoopback: Bool = false, limits: Limits = Limits(),
+        allowed: [AddressBlock] = [], allowedToDevices: [AddressBlock] = [], mayCallLoopback: Bool = false,
+        limits: Limits = Limits(),
         tls: TLSConfiguration = .makeClientConfiguration(),
         lookUp: @escaping @Sendable (String) throws -> [String] = CheckedCalls.systemLookUp
     ) {
-        self.allowed = allowed + (mayCallLoopback ? Self.loopbackNetworks : [])
+        let loopback = mayCallLoopback ? Self.loopbackNetworks : []
+        self.allowed = allowed + loopback
+        self.allowedToDevices = allowedToDevices + loopback
         self.limits = limits
         self.tls = tls
         self.lookUp = lookUp
@@ -65,9 +70,9 @@ final class CheckedCalls: OutgoingCalls {
             throw OutgoingCallError("its host \(target.host) stands for no address")
         }
         for address in addresses {
-            guard self.mayCall(address) else {
+            guard self.mayCall(address, of: call.party) else {
                 throw OutgoingCallError(
-                    "its host \(target.host) stands for \(address), which is private: --outgoing-networks allows networks of your own"
+                    "its host \(target.host) stands for \(address), which is private: \(call.party.networksOption) allows networks of your own"
                 )
             }
         }
@@ -96,8 +101,10 @@ final class CheckedCalls: OutgoingCalls {
         throw OutgoingCallError(reason)
     }
 
-    private func mayCall(_ address: String) -> Bool {
-        if self.allowed.contains(where: { $0.contains(address) }) { return true }
+    /// Any person can have a device name an address, so the networks of the operator's clients are closed to devices.
+    private func mayCall(_ address: String, of party: OutgoingCall.Party) -> Bool {
+        let allowed = party == .device ? self.allowedToDevices : self.allowed
+        if allowed.contains(where: { $0.contains(address) }) { return true }
         return Self.globalNetworks.contains { $0.contains(address) }
             && !Self.privateNetworks.contains { $0.contains(address) }
     }
@@ -286,6 +293,11 @@ final class CheckedCalls: OutgoingCalls {
         }
         return nil
     }
+}
+
+extension OutgoingCall.Party {
+    /// The option of `countersign serve` that opens private networks to the addresses of the party.
+    fileprivate var networksOption: String { self == .device ? "--push-networks" : "--outgoing-networks" }
 }
 
 /// The target of a call, rebuilt from its parts: the server calls exactly the address that was judged.

@@ -28,8 +28,9 @@ extension PushSettings.Services {
             all = try all.adding(dispatcher(webPush))
             logger.info(
                 "Apps subscribe to Web Push with this server's public key",
-                metadata: ["applicationServerKey": "\(webPush.applicationServerKey)"])
+                metadata: ["applicationServerKey": "\(webPush.identification.applicationServerKey)"])
         }
+        if let unifiedPush { all = try all.adding(dispatcher(unifiedPush)) }
         return all
     }
 }
@@ -47,8 +48,8 @@ private struct PushReports: Sendable {
     init(metrics: ServerMetrics, limits: Limits, logger: Logger) {
         self.metrics = metrics
         self.logger = logger
-        self.lines = SourceBudget(oneIn: limits.pauseOfReports, sources: 3, protecting: .node)
-        self.stops = SourceBudget(oneIn: limits.pauseOfReports, sources: 3, protecting: .node)
+        self.lines = SourceBudget(oneIn: limits.pauseOfReports, sources: 4, protecting: .node)
+        self.stops = SourceBudget(oneIn: limits.pauseOfReports, sources: 4, protecting: .node)
     }
 
     @Sendable func note(_ event: PushEvent) {
@@ -60,7 +61,8 @@ private struct PushReports: Sendable {
         case .stopped:
             guard self.stops.spend(event.dispatcher, at: self.time.now()) == nil else { return }
             // Any device can name a push service of the web that refuses everybody.
-            let level = event.dispatcher.hasSameBytes(as: WebPush.name) ? Logger.Level.error : .critical
+            let isNamed = [WebPush.name, UnifiedPush.name].containsBytes(of: event.dispatcher)
+            let level = isNamed ? Logger.Level.error : .critical
             var remedy = metadata
             remedy["remedy"] =
                 "`countersign push test` tries the service with the settings of this server; the guide for operators has a row for each reason (Push)."

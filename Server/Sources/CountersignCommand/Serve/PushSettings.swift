@@ -23,6 +23,8 @@ struct PushSettings: Sendable, Equatable {
     /// The key file of this server for Web Push, and the operator's address for push services.
     var webPushKey: String?
     var webPushContact: String?
+    /// `true` if the server sends to the push servers of UnifiedPush that devices name.
+    var unifiedPush = false
 
     /// Checks the settings that go together. Reads no file. Throws a usage ``CommandFailure``.
     func check() throws {
@@ -82,6 +84,7 @@ extension PushSettings {
         let apns: APNs?
         let fcm: FCM?
         let webPush: WebPush?
+        let unifiedPush: UnifiedPush?
         let connections: ProviderConnections
     }
 
@@ -95,14 +98,17 @@ extension PushSettings {
         let (apns, account, webPush) = (
             try self.apnsCredential(limits.push), try self.serviceAccount(), try self.webPush(calls, limits.push)
         )
-        guard apns != nil || account != nil || webPush != nil else { return nil }
+        let unifiedPush =
+            self.unifiedPush
+            ? UnifiedPush(identification: webPush?.identification, calls: calls, limits: limits.push) : nil
+        guard apns != nil || account != nil || webPush != nil || unifiedPush != nil else { return nil }
         let connections = ProviderConnections(tls: tls, time: limits.push.callTime)
         return Services(
             apns: apns.map { credential, topic, address in
                 APNs(credential, topic: topic, address: address, calls: connections, limits: limits.push)
             },
             fcm: account.map { FCM($0, address: self.fcmAddress, calls: connections, limits: limits.push) },
-            webPush: webPush, connections: connections)
+            webPush: webPush, unifiedPush: unifiedPush, connections: connections)
     }
 
     private func apnsCredential(_ limits: Limits.Push) throws -> (APNsCredential, topic: String, address: String)? {

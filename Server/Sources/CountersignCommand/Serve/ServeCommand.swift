@@ -142,7 +142,7 @@ struct ServeCommand: AsyncParsableCommand {
         name: .long,
         help: """
             Private networks that services may be called in, as CIDR,CIDR: to be told of logouts, and for their keys. \
-            Without it only public addresses are called.
+            Without it only public addresses are called. Addresses that devices name are not called there.
             """)
     var outgoingNetworks: String?
 
@@ -231,6 +231,19 @@ struct ServeCommand: AsyncParsableCommand {
         name: .long,
         help: "How push services of the web reach you, mailto:ADDRESS or an https address; with --web-push-key.")
     var webPushContact: String?
+
+    @Flag(
+        name: .long,
+        help: "Send to the push servers of UnifiedPush that people's devices name; with --web-push-key identified.")
+    var unifiedPush = false
+
+    @Option(
+        name: .long,
+        help: """
+            Private networks, as CIDR,CIDR, of push servers that devices may name. Anybody with a device can name any \
+            address there. Without it only public addresses are called.
+            """)
+    var pushNetworks: String?
 
     @Option(
         name: .long,

@@ -8,6 +8,7 @@ extension ServeConfiguration {
     func checkedCalls(_ limits: Limits) throws -> CheckedCalls {
         CheckedCalls(
             allowed: try Self.blocks(self.outgoingNetworks),
+            allowedToDevices: try Self.blocks(self.pushNetworks),
             mayCallLoopback: Loopback.contains(URLComponents(string: self.issuer)?.host ?? ""), limits: limits,
             tls: try self.outgoingTLS())
     }

@@ -73,6 +73,8 @@ struct ServeConfiguration: Sendable {
     var identities = IdentityRules()
     /// Private networks, as CIDR, in which the server may call services.
     var outgoingNetworks: [String] = []
+    /// Private networks, as CIDR, in which the server may call the push services that devices name.
+    var pushNetworks: [String] = []
     /// The certification authorities that calls trust beside the machine's, PEM.
     var caFile: String?
     /// The apps that may answer: the terminal phone unless the operator leaves the phone out, and the named apps.

@@ -124,6 +124,8 @@ extension ServeSetting {
         .value("fcmAddress", \.fcmAddress, \.push.fcmAddress, .address),
         .optional("webPushKey", \.webPushKey, \.push.webPushKey, .path),
         .optional("webPushContact", \.webPushContact, \.push.webPushContact, .text),
+        .flag("unifiedPush", \.unifiedPush, \.push.unifiedPush),
+        .value("pushNetworks", \.pushNetworks, \.pushNetworks, .words),
     ]
 
     private static let people: [ServeSetting] = [

@@ -5,8 +5,10 @@ public import _Primitives
 ///
 /// A refused target means two things: the device has told a wrong target, or the server's settings are wrong, and then
 /// every target is refused. A success of the last hour shows that the settings are right. Without such a success, and
-/// after many refusals in a row, no target is ended and the dispatcher stops: one wrong setting must not delete the
-/// targets of all devices.
+/// after many refusals in a row, no target is ended: one wrong setting must not delete the targets of all devices.
+///
+/// A person chooses the targets of the person's own devices, so the refused targets of one account say nothing about
+/// the settings. The dispatcher stops when the targets of several accounts were refused since the last success.
 public struct PushStanding: Sendable, Equatable {
     /// The decision about a message after an answer.
     public enum Decision: Sendable, Equatable {
@@ -32,6 +34,8 @@ public struct PushStanding: Sendable, Equatable {
     private var stop: Stop?
     private var lastSuccess: Timestamp?
     private var refusedTargets = 0
+    /// The accounts whose targets were refused since the last success: at most the number that stops the dispatcher.
+    private var refusedAccounts: Set<ExactText> = []
 
     /// Begins without any success.
     public init() {}
@@ -51,23 +55,36 @@ public struct PushStanding: Sendable, Equatable {
     }
 
     /// Decides about a message, and remembers the answer.
-    public mutating func decide(_ answer: PushAnswer, at now: Timestamp, limits: Limits.Push) -> Decision {
+    ///
+    /// - Parameter account: The account of the device, by its identifier.
+    public mutating func decide(
+        _ answer: PushAnswer, to account: String, at now: Timestamp, limits: Limits.Push
+    ) -> Decision {
         switch answer {
         case .delivered:
             self = PushStanding()
             self.lastSuccess = now
             return .delivered
         case .targetEnded(let moment): return .endTarget(unlessChangedAfter: moment)
-        case .targetRefused(let word):
-            self.refusedTargets += 1
-            guard self.refusedTargets < limits.refusedTargetsInARow, self.stop == nil, let success = self.lastSuccess,
-                now - success <= limits.successAge
-            else { return self.stop(word, at: now, limits) }
-            return .endTarget(unlessChangedAfter: nil)
+        case .targetRefused(let word): return self.refuse(word, to: account, at: now, limits)
         case .wait(let moment): return .wait(until: moment)
         case .dispatcherStopped(let word): return self.stop(word, at: now, limits)
         case .messageRefused(let word): return .drop(word)
         }
+    }
+
+    /// Decides about a message to a target that the service refuses.
+    private mutating func refuse(
+        _ word: String, to account: String, at now: Timestamp, _ limits: Limits.Push
+    ) -> Decision {
+        self.refusedTargets += 1
+        if self.refusedAccounts.count < limits.refusedAccounts { self.refusedAccounts.insert(ExactText(account)) }
+        let isOfMany = self.refusedAccounts.count >= limits.refusedAccounts
+        let isRecent = self.lastSuccess.map { now - $0 <= limits.successAge } ?? false
+        if self.stop != nil || isOfMany && (!isRecent || self.refusedTargets >= limits.refusedTargetsInARow) {
+            return self.stop(word, at: now, limits)
+        }
+        return isRecent ? .endTarget(unlessChangedAfter: nil) : .drop(word)
     }
 
     private mutating func stop(_ reason: String, at now: Timestamp, _ limits: Limits.Push) -> Decision {

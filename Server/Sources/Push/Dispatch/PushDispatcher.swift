@@ -112,7 +112,7 @@ public struct PushDispatcher<Provider: PushProvider>: DeviceDispatcher {
             self.tell(.waiting, error.reason)
             throw DeliveryError(error.reason, nextTry: .asUsual)
         }
-        switch self.standings.decide(answer, of: service, at: now) {
+        switch self.standings.decide(answer, of: service, to: device.accountID, at: now) {
         case .delivered: self.tell(.delivered, nil)
         case .endTarget(let moment): try await self.end(device, address, unlessChangedAfter: moment, at: now)
         case .wait(let moment):

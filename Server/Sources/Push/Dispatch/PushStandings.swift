@@ -27,9 +27,11 @@ final class PushStandings: Sendable {
         self.change(service, at: now) { $0.takeTurn(at: now, limits: self.limits) }
     }
 
-    /// Decides about a message after an answer of the service.
-    func decide(_ answer: PushAnswer, of service: String, at now: Timestamp) -> PushStanding.Decision {
-        self.change(service, at: now) { $0.decide(answer, at: now, limits: self.limits) }
+    /// Decides about a message to a device of an account after an answer of the service.
+    func decide(
+        _ answer: PushAnswer, of service: String, to account: String, at now: Timestamp
+    ) -> PushStanding.Decision {
+        self.change(service, at: now) { $0.decide(answer, to: account, at: now, limits: self.limits) }
     }
 
     private func change<Result>(
