@@ -74,6 +74,9 @@ extension Limits {
         /// two about undelivered statements of ended sessions. The entries stay for ever, and a client's dispatches are
         /// many. The metrics count all of them.
         public static let undeliveredPause: Duration = .seconds(60 * 60)
+        /// The statements of ended sessions that wait for each client. When a client has so many, the client's oldest
+        /// statement is given up: its signed result is over five minutes after the confirmation anyway.
+        public static let waitingStatements = 1000
         /// The bytes of a device's push address. The providers' addresses have a few hundred bytes; the form of an address
         /// is the provider's, and Web Push sends an address with two keys.
         public static let pushAddressBytes = 4096

@@ -88,7 +88,8 @@ public final class ClientDeliveries: Sendable {
     public var entry: OutboxEntry { OutboxEntry(.client, self.terms) { try await self.send($0) } }
 
     /// Sends a message to its client, and decides by the client's answer. Only the status of the answer counts, and
-    /// nothing else is read. A message without an address for its kind is not needed any more.
+    /// nothing else is read. A message without an address for its kind is not needed any more, and a message that the
+    /// store has ended to make room is given up.
     ///
     /// Cost: a query, the cost of the message, one call.
     private func send(_ taken: OutboxMessage) async throws -> OutboxSettlement {
@@ -99,6 +100,9 @@ public final class ClientDeliveries: Sendable {
         else { return .delivered }
         func failed(_ reason: String, isFinal: Bool) async throws -> OutboxSettlement {
             try await self.failed(taken, delivery, message, reason, isFinal: isFinal)
+        }
+        guard taken.expiresAt == nil else {
+            return try await failed("too many statements wait for the client", isFinal: true)
         }
         guard self.clients.time.now() < message.end else { return try await failed("it is too late", isFinal: true) }
         if let obstacle = message.obstacle { return try await failed(obstacle, isFinal: false) }

@@ -36,7 +36,7 @@ struct EndedCeremonies {
     /// Has the back end of a session told that the session has ended, if the client has an address for such messages.
     func deliverEnd(of ceremony: CeremonyRecord, to client: String, _ sealing: Sealing) throws {
         try self.db.row("SELECT 1 FROM oauth_client WHERE id = ? AND status_uri IS NOT NULL", [client]).map { _ in
-            try MessageRows(self.db).insert(OutboxDraft(endOf: ceremony, to: client), sealing)
+            try MessageRows(self.db).leave(statement: OutboxDraft(endOf: ceremony, to: client), sealing)
         }
     }
 

@@ -1,5 +1,6 @@
 import Records
 import Sealing
+import Settings
 import _Primitives
 
 extension SealingPurpose {
@@ -59,6 +60,30 @@ struct MessageRows {
                 draft.channel.rawValue, draft.lane, draft.turn, draft.accountID, draft.subject, draft.matter,
                 draft.name, draft.link, content, draft.createdAt.milliseconds, draft.expiresAt?.milliseconds,
             ])
+    }
+
+    /// The oldest message with the subject of a lane, if at least ?4 such messages wait.
+    private static let oldestOfMany = """
+        number = (
+            SELECT min(number) FROM message WHERE channel = ?1 AND lane = ?2 AND subject = ?3
+            GROUP BY lane HAVING count(*) >= ?4)
+        """
+
+    private static let displacement = SQLText.once("DELETE FROM message WHERE \(MessageRows.oldestOfMany)")
+
+    private static let surrender = SQLText.once(
+        "UPDATE message SET expires_at = ?5, due_at = created_at WHERE \(MessageRows.oldestOfMany)")
+
+    /// Puts a statement about an ended session into the outbox. If the client has ``Limits/Fixed/waitingStatements``
+    /// statements then, the oldest statement is over, and the next node that takes the statement gives it up. If that
+    /// has not happened by the time of a further statement, the oldest statement is deleted.
+    func leave(statement draft: OutboxDraft, _ sealing: Sealing) throws {
+        let values: SQLValues = [
+            draft.channel.rawValue, draft.lane, draft.subject, Limits.Fixed.waitingStatements,
+        ]
+        try self.db.run(Self.displacement, values)
+        try self.insert(draft, sealing)
+        try self.db.run(Self.surrender, values + [draft.createdAt.milliseconds])
     }
 
     /// Returns the lanes of a channel with due messages, the lane with the longest wait first.

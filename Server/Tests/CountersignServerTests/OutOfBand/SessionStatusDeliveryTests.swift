@@ -315,6 +315,50 @@ struct SessionStatusDeliveryTests {
         }
     }
 
+    @Test("Past the bound of a client the oldest statement is given up, and the trail says so once")
+    func tooMany() async throws {
+        try await ToldBank.run { bank in
+            let (server, store) = (bank.server, bank.server.database)
+            func end(_ numbers: ClosedRange<Int>) async throws {
+                for number in numbers {
+                    let (id, now) = ("of-many-\(number)", server.clock.now())
+                    try await store.createCeremony(
+                        CeremonyRecord(
+                            id: id, kind: .authentication, clientID: bank.party.id, createdAt: now, expiresAt: now,
+                            detail: CeremonyDetail()), tokens: [], audit: nil)
+                    _ = try await store.change(.id(id)) { record in
+                        record.phase = .ended
+                        record.outcome = .expired
+                        record.changedAt = now
+                        return CeremonyChange()
+                    }
+                }
+            }
+            bank.receiver.answer(500)
+            let most = Limits.Fixed.waitingStatements
+            // The same node all along.
+            let outbox = try server.outbox(.client)
+            func deliver() async throws -> [OutboxResult] {
+                server.clock.advance(by: .seconds(1))
+                var results: [OutboxResult] = []
+                for message in try await outbox.takeDue() { results.append(try await outbox.deliver(message)) }
+                return results
+            }
+            try await end(1...most - 1)
+            #expect(try await deliver().allSatisfy { $0 == .failed })
+            for number in most...most + 2 {
+                try await end(number...number)
+                let count = bank.receiver.calls.count
+                let results = try await deliver()
+                #expect(results.count { $0 == .givenUp } == 1)
+                #expect(bank.receiver.calls.count == count + results.count - 1, "the statement is not sent")
+                #expect(try await store.waitingMessages(to: .client).count == most - 1)
+            }
+            let events = try await server.auditEvents(AuditEvent.Kind(rawValue: "status-undelivered"))
+            #expect(events.map(\.actor) == [bank.party.id])
+        }
+    }
+
     @Test("Of many statements that are given up the trail has one entry an hour for the client")
     func givingUpMany() async throws {
         try await ToldBank.run { bank in

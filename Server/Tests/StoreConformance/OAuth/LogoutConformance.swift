@@ -1,4 +1,5 @@
 public import Records
+import Settings
 import _Primitives
 
 /// The rules for every ``OutboxStore``, for every step that ends a session, and for the step that ends a question to a
@@ -12,7 +13,7 @@ public enum LogoutConformance {
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<Subject>] =
         Self.ends + Self.quiet + Self.turns
-        + Self.answers + Self.statuses
+        + Self.answers + Self.statuses + Self.roomForStatements
 
     private static let start = Timestamp.start
     private static let lease = start + .seconds(60)
@@ -233,6 +234,53 @@ public enum LogoutConformance {
             let ends = try Self.ends(try await Self.take(store))
             try expect(ends == ["s1": .cancelled], "\(ends)")
         },
+    ]
+
+    private static let roomForStatements: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("a client has a bounded number of waiting statements, and the oldest gives way") { store in
+            for id in ["c", "d"] {
+                try await Self.addClient(id, store)
+                try await Self.wantStatuses(id, store)
+            }
+            try await enrol(store)
+            try await Self.signIn(1, store)
+            try expect(try await store.endSession("session-1", audit: Self.event), "a logout for c, and one for d")
+            func end(_ number: Int, of client: String = "c") async throws {
+                try await Self.dispatch("\(client)-\(number)", by: client, store)
+                _ = try await store.change(.id("\(client)-\(number)")) { record in
+                    record.phase = .ended
+                    record.outcome = .expired
+                    record.changedAt = Self.start + .seconds(Int64(number))
+                    return CeremonyChange()
+                }
+            }
+            let most = Limits.Fixed.waitingStatements
+            let later = Self.start + .seconds(9 * Int64(most))
+            func waiting() async throws -> [OutboxMessage] {
+                try await Self.take(store, at: later, lease: later, share: 2 * most, most: 3 * most)
+            }
+            func ended(_ messages: [OutboxMessage]) throws -> [String] {
+                try messages.filter { $0.expiresAt != nil }.map { message in
+                    guard case .status(let session) = try ClientDelivery(message).content else { return "another" }
+                    return session.id
+                }
+            }
+            try await end(1, of: "d")
+            for number in 1..<most { try await end(number) }
+            var messages = try await waiting()
+            try expect(messages.count == most - 1 + 3 && (try ended(messages)).isEmpty, "all wait")
+            try await end(most)
+            messages = try await waiting()
+            try expect(messages.count == most + 3, "all wait, \(messages.count)")
+            try expect(try ended(messages) == ["c-1"], "the oldest is over")
+            try expect(messages.first { $0.expiresAt != nil }?.expiresAt == Self.start + .seconds(Int64(most)), "since")
+            for number in 1...2 { try await end(most + number) }
+            messages = try await waiting()
+            try expect(messages.count == most + 3, "no more wait, \(messages.count)")
+            try expect(try ended(messages) == ["c-3"], "the two oldest are gone, and the next is over")
+            try expect(messages.count { $0.subject == "logout" } == 2, "the logouts wait")
+            try expect(messages.contains { $0.lane == "d" && $0.subject == "status" }, "the other client's wait")
+        }
     ]
 
     private static func check(_ end: @escaping @Sendable (Subject) async throws -> Bool)
