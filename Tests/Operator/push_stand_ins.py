@@ -352,33 +352,39 @@ class WebPush(HTTPStandIn):
     def deserved(self, path, headers, body):
         if path != "/push/one":
             return 404, None
+        status = self.judged(headers, body)
+        if status == 201:
+            try:
+                self.messages.append(http_ece.decrypt(body, private_key=self.key, auth_secret=self.secret))
+            except Exception as error:
+                # The service cannot know: the device acknowledges a message that does not open.
+                self.problems.append(f"encryption: {error!r}")
+        return status, None
+
+    def judged(self, headers, body):
+        """The status that a message deserves for all that a push service can see of it."""
         try:
             claims = self._signature(headers["Authorization"])
             assert claims["aud"] == self.origin and time.time() < claims["exp"] <= time.time() + 86_400
             assert claims["sub"].startswith(("mailto:", "https:"))
         except Exception as error:  # Whatever the client did: it is refused.
             self.problems.append(f"signature: {error!r}")
-            return 403, None
+            return 403
         if not re.fullmatch(r"\d+", headers.get("TTL", "")):
             self.problems.append("TTL")
-            return 400, None
+            return 400
         if headers.get("Urgency", "normal") not in ("very-low", "low", "normal", "high"):
             self.problems.append("Urgency")
-            return 400, None
+            return 400
         if not re.fullmatch(r"[A-Za-z0-9_-]{0,32}", headers.get("Topic", "")):
             self.problems.append("Topic")
-            return 400, None
+            return 400
         if len(body) > 4096:
-            return 413, None
+            return 413
         if headers.get("Content-Encoding") != "aes128gcm":
             self.problems.append("Content-Encoding")
-            return 415, None
-        try:
-            self.messages.append(http_ece.decrypt(body, private_key=self.key, auth_secret=self.secret))
-        except Exception as error:
-            # The service cannot know: the device acknowledges a message that does not open.
-            self.problems.append(f"encryption: {error!r}")
-        return 201, None
+            return 415
+        return 201
 
     def _signature(self, field):
         # py-vapid judges the signature; what it has checked is read again.

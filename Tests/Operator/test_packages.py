@@ -107,7 +107,9 @@ class Packages(unittest.TestCase):
         names = output(ROOT / "scripts/install-packages", "--list", "build", "test").split()
         packages = packages_of(files_of_tests())
         # A check that finds nothing would hold whatever the list says.
-        for package in ("apache2-bin", "chromium", "libfcgi-perl", "msmtp", "media-types", "testssl.sh"):
+        for package in (
+                "apache2-bin", "chromium", "firefox-esr", "libfcgi-perl", "msmtp", "media-types", "prosody-modules",
+                "testssl.sh"):
             self.assertIn(package, packages.values())
         came = needed_by(names)
         left = {file: package for file, package in sorted(packages.items()) if package not in came}

@@ -81,10 +81,15 @@ struct WebPushTests {
         #expect(end > self.clock.now.seconds && end <= self.clock.now.seconds + 86_400)
     }
 
-    @Test("a subscription has the four members in their forms; everything else is no target")
+    @Test("a subscription has the four members in their forms, and the time that browsers add; all else is no target")
     func subscriptions() throws {
         let webPush = try WebPush(key: self.key, contact: "mailto:push@example.com", calls: NotedCalls())
         #expect(webPush.service(of: Self.subscription("https://PUSH.example.net:443/x")) == "https://push.example.net")
+        // As Firefox and Chromium write a subscription.
+        for time in ["null", "1900000000000", "1900000000000.5"] {
+            let text = Self.subscription().replacing("{\"endpoint\"", with: "{\"expirationTime\":\(time),\"endpoint\"")
+            #expect(PushSubscription(text) == PushSubscription(Self.subscription()), "\(time)")
+        }
         let longEndpoint = "https://push.example.net/" + String(repeating: "x", count: 2048)
         for text in [
             "", "{}", Self.subscription("ftp://push.example.net/"), Self.subscription("/relative"),
@@ -93,7 +98,8 @@ struct WebPushTests {
             // A point off the curve.
             Self.subscription(key: "B" + String(repeating: "A", count: 86)),
             #"{"endpoint":"https://push.example.net/"}"#,
-            Self.subscription().replacing("{\"endpoint\"", with: "{\"expirationTime\":1,\"endpoint\""),
+            Self.subscription().replacing("{\"endpoint\"", with: "{\"expirationTime\":\"1\",\"endpoint\""),
+            Self.subscription().replacing("{\"endpoint\"", with: "{\"other\":1,\"endpoint\""),
         ] {
             #expect(webPush.service(of: text) == nil, "\(text)")
         }

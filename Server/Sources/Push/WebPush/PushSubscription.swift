@@ -6,7 +6,9 @@ import _Primitives
 /// The target of Web Push: the address that a push service has given to a device, and the keys that the device has made
 /// (W3C Push API, `PushSubscription.toJSON`).
 ///
-/// The text is `{"endpoint": "https://…", "keys": {"p256dh": "…", "auth": "…"}}`, without further members.
+/// The text is `{"endpoint": "https://…", "keys": {"p256dh": "…", "auth": "…"}}`. Browsers add `expirationTime`, a number
+/// or `null`, which the dispatcher does not need: the push service tells the end of a subscription. There are no further
+/// members.
 public struct PushSubscription: Sendable, Equatable {
     /// The address that takes messages.
     public let endpoint: String
@@ -19,7 +21,7 @@ public struct PushSubscription: Sendable, Equatable {
 
     /// Reads the text; `nil` for another text, a point off the curve, and an address that is no web address.
     public init?(_ text: String) {
-        guard case .object(let object)? = try? JSON(parsing: text), object.members.count == 2,
+        guard case .object(let object)? = try? JSON(parsing: text.utf8, leavesOutNull: true), Self.hasMembers(object),
             let endpoint = try? object.requiredString("endpoint"), let keys = try? object.requiredObject("keys"),
             keys.members.count == 2, let key = (try? keys.requiredString("p256dh")).flatMap({ Base64URL.decode($0) }),
             let secret = (try? keys.requiredString("auth")).flatMap({ Base64URL.decode($0) }), secret.count == 16,
@@ -30,6 +32,14 @@ public struct PushSubscription: Sendable, Equatable {
         self.origin = origin
         self.key = key
         self.secret = secret
+    }
+
+    private static func hasMembers(_ object: JSONObject) -> Bool {
+        switch object["expirationTime"] {
+        case nil: object.members.count == 2
+        case .integer?, .number?: object.members.count == 3
+        default: false
+        }
     }
 
     private static func origin(of endpoint: String) -> String? {
