@@ -50,8 +50,8 @@ public typealias PictureDisplay = UAF.DisplayPNGCharacteristics
 
 /// The capabilities of the device, for ``MobileAuthenticationClientInitializer/platform(_:)``.
 ///
-/// `DevicePlatform(storage:clock:)` is the minimum. `keys`, `fingerprintSensor`, `faceSensor` and `devicePasscode` are
-/// set if the device has them.
+/// `DevicePlatform(storage:clock:)` is the minimum. `keys`, `fingerprintSensor`, `faceSensor`, `devicePasscode` and
+/// `appAttestor` are set if the device has them.
 public typealias DevicePlatform = UAFClient.DevicePlatform
 
 /// The storage of keys, counters and tries: `read`, `write` and `remove` access named values. A written value survives
@@ -87,6 +87,15 @@ public typealias DevicePasscodeReading = UAFClient.DevicePasscodeReading
 
 /// The device's own passcode, which the operating system requests and checks.
 public typealias DevicePasscode = UAFClient.DevicePasscode
+
+/// The service of the operating system that proves which app runs on the device: `attestation` and `assertion`.
+public typealias AppAttestor = UAFClient.AppAttestor
+
+/// The statement of the operating system's maker about a key of the app: `keyID` and `object`.
+public typealias AppAttestation = UAFClient.AppAttestation
+
+/// The reason why an ``AppAttestor`` gave no evidence: `unsupported`, `unavailable` or `keyGone`.
+public typealias AppAttestorError = UAFClient.AppAttestorError
 
 /// The cost of one PIN guess for an attacker with the device's storage, for
 /// ``MobileAuthenticationClientInitializer/pinHardening(_:)``.

@@ -19,7 +19,7 @@ struct World: Sendable {
 
     init(
         traceRecorder: TraceRecorder? = nil, pictureDisplays: [DisplayPNGCharacteristics] = [],
-        keyStore: AuthenticatorModel.KeyStore? = nil,
+        keyStore: AuthenticatorModel.KeyStore? = nil, appAttestor: (any AppAttestor)? = nil,
         configuration change: (inout ClientConfiguration) -> Void = { _ in },
         through transport: (VirtualServer) -> any Transport = { $0 }
     ) async throws {
@@ -35,7 +35,7 @@ struct World: Sendable {
             keys: keyStore.map {
                 VerifyingKeys(
                     keyStore: $0, fingerprintSensor: sensor, faceSensor: camera, devicePasscode: passcode)
-            } ?? KeyAbility.current.keys(sensor, camera, passcode),
+            } ?? KeyAbility.current.keys(sensor, camera, passcode), appAttestor: appAttestor,
             pictureDisplays: pictureDisplays, traceRecorder: traceRecorder)
     }
 

@@ -24,10 +24,15 @@ struct RegistrationExchange: Sendable {
 
     private var server: ServerExchange { ServerExchange(core: self.core, recording: self.recording) }
 
-    /// Reads the request. Throws ``OperationFailure`` and the errors of fetching the facet list.
+    /// Reads the request. Throws ``OperationFailure``, the errors of fetching the facet list, and ``EngineError`` if the
+    /// server requires evidence about the app that this platform never has.
     func prepare() async throws -> PreparedRegistration {
-        try await self.core.messages(self.recording).prepareRegistration(
+        let prepared = try await self.core.messages(self.recording).prepareRegistration(
             Array((self.request.message.uafRequest ?? "").utf8), channel: self.request.channel)
+        guard self.request.message.appAttestation?.need != .required || self.core.platform.appAttestor != nil else {
+            throw EngineError(.appNotProven(.noAttestor), "the server requires evidence, and there is no AppAttestor")
+        }
+        return prepared
     }
 
     /// Returns the combinations that meet the policy, given the device's keys of the account: the combinations with the
@@ -49,8 +54,8 @@ struct RegistrationExchange: Sendable {
 
     /// Makes the keys and sends them. Unless the server has accepted the keys, no key is left.
     ///
-    /// Throws ``OperationFailure``, ``UserVerificationError``, `CancellationError` and ``StorageError`` before anything
-    /// was sent; ``Unanswered`` afterwards.
+    /// Throws ``OperationFailure``, ``UserVerificationError``, `CancellationError`, ``StorageError`` and ``EngineError``
+    /// `appNotProven` before anything was sent; ``Unanswered`` afterwards.
     func register(
         _ prepared: PreparedRegistration, _ selection: [AuthenticatorModel], for owner: Owner,
         options: BiometricOptions, verification: any UserInteraction
@@ -65,7 +70,10 @@ struct RegistrationExchange: Sendable {
             selection, announcing: device, options: options, verification: verification)
         if selection.contains(where: { !$0.info.isSilent }) { self.recording.note(.personVerified) }
         do {
-            return try await self.send(answer, for: owner, prepared.appID)
+            let evidence = try await self.evidence(
+                prepared, signingKey: (owner.joinsDevice ? record?.identity : answer.device)?.signingKey
+            ) { for key in answer.keys { try? await self.core.module.notify(key, .requestTimeout) } }
+            return try await self.send(answer, evidence, for: owner, prepared.appID)
         } catch {
             if let device = answer.device { await self.core.identities.forgetUnlessKept(device, of: owner.account) }
             throw error
@@ -82,12 +90,52 @@ struct RegistrationExchange: Sendable {
         try await self.core.forget(record.keys.filter { !confirmed.contains($0) }, of: record)
     }
 
-    private func send(_ answer: PreparedAnswer, for owner: Owner, _ appID: String) async throws -> ServerResponse {
+    /// Returns the evidence about the app for which the server has asked: an assertion by the attested key that the
+    /// server has named, or an attestation of a new key. `nil` if the server wants none, or can do without.
+    ///
+    /// - Parameter signingKey: The device's own signing key, to which the evidence is bound; `nil` for a device without
+    ///   keys of its own, which has no evidence.
+    /// - Parameter discard: Deletes the new keys. Called before the function throws.
+    ///
+    /// Throws ``EngineError`` `appNotProven` and `CancellationError`.
+    private func evidence(
+        _ prepared: PreparedRegistration, signingKey: [UInt8]?, discard: () async -> Void
+    ) async throws -> AppEvidence? {
+        guard let wish = self.request.message.appAttestation, let attestor = self.core.platform.appAttestor else {
+            return nil
+        }
+        do {
+            guard let signingKey else { throw AppAttestorError.unsupported }
+            let hash = AppEvidence.clientDataHash(
+                finalChallengeHash: prepared.finalChallengeHash, signingKey: signingKey)
+            if let keyID = wish.keyID {
+                do {
+                    return .assertion(try await attestor.assertion(clientDataHash: hash, keyID: keyID))
+                } catch AppAttestorError.keyGone {
+                    // A new key takes the place of the lost key.
+                }
+            }
+            let attestation = try await attestor.attestation(clientDataHash: hash)
+            return .attestation(attestation.object, keyID: attestation.keyID)
+        } catch {
+            guard wish.need == .required || error is CancellationError else { return nil }
+            await discard()
+            if error is CancellationError { throw error }
+            throw EngineError(
+                .appNotProven(error as? AppAttestorError == .unavailable ? .unavailable : .unsupported),
+                "no evidence about the app: \((error as? AppAttestorError).map { "\($0)" } ?? "\(type(of: error))")")
+        }
+    }
+
+    private func send(
+        _ answer: PreparedAnswer, _ evidence: AppEvidence?, for owner: Owner, _ appID: String
+    ) async throws -> ServerResponse {
         let response: ServerResponse
         var proof: EnrolmentProof?
         do {
             var context: JSONObject = [:]
             context["deviceName"] = owner.device.map { .string($0.name) }
+            context[AppEvidence.contextMember] = evidence.map { .object($0.json) }
             if !owner.joinsDevice {
                 proof = try await EnrolmentProof(
                     for: answer.keys, of: await self.core.register.record(of: owner.account),
@@ -107,6 +155,10 @@ struct RegistrationExchange: Sendable {
             throw Unanswered(cause: (error as? Unanswered)?.cause ?? error, isJudgementLost: true)
         }
         do {
+            guard !response.isAppRefused else {
+                throw EngineError(
+                    .appNotProven(.refused), status: response.statusCode, "the server refused the app's evidence")
+            }
             guard response.statusCode == .ok || response.statusCode == .accepted else {
                 throw EngineError(refusedWith: response.statusCode)
             }

@@ -62,8 +62,22 @@ struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
         case dispatcherUnknown
         /// The server has judged the message, and the person has typed another number than the shown number.
         case wrongNumber
+        /// The app could not prove which app it is, or the server did not accept the proof.
+        case appNotProven(AppProofFailure)
         /// The person had to see or answer something, and no face showed it. Nothing was signed.
         case undisclosed
+    }
+
+    /// The reason why an app did not prove itself (decision 124).
+    enum AppProofFailure: Hashable, Sendable {
+        /// The app gave the SDK no `AppAttestor`. Nothing was signed.
+        case noAttestor
+        /// The service of the operating system does not answer now. Nothing was sent.
+        case unavailable
+        /// The device gives no evidence. Nothing was sent.
+        case unsupported
+        /// The server has judged the evidence, or its absence, and refused the message.
+        case refused
     }
 
     /// The event that caused the error.

@@ -32,6 +32,7 @@ public struct EnglishMessages: MessageLanguage {
         case .appRenamed(let former?): "This app was called \(former) when it was enrolled. Nothing is lost."
         case .appRenamed(nil): "This app has another name than when it was enrolled. Nothing is lost."
         case .appTooOld: "This app is too old."
+        case .appNotProven: "This app could not prove that it is genuine. This device was not registered."
         case .keysInUse: "Another program uses this device's keys."
         case .storageUnreadable: "What is stored on this device cannot be opened."
         case .storageNewer: "A later version of this app has written what is stored on this device."

@@ -45,6 +45,8 @@ public enum ErrorEvent: Hashable, Sendable {
     case appRenamed(former: String?)
     /// The app is older than its data or than the server.
     case appTooOld
+    /// The app could not prove to the server that it is the genuine app. Nobody was registered.
+    case appNotProven
     /// Another program uses the keys of the device.
     case keysInUse
     /// The stored data cannot be opened.

@@ -35,6 +35,8 @@ public struct FrenchMessages: MessageLanguage {
         case .appRenamed(nil):
             "Cette application ne porte plus le même nom que lors de son enregistrement. Rien n’est perdu."
         case .appTooOld: "Cette application est trop ancienne."
+        case .appNotProven:
+            "Cette application n’a pas pu prouver son authenticité. Cet appareil n’a pas été enregistré."
         case .keysInUse: "Un autre programme utilise les clés de cet appareil."
         case .storageUnreadable: "Les données enregistrées sur cet appareil ne peuvent pas être ouvertes."
         case .storageNewer: "Une version plus récente de cette application a enregistré les données de cet appareil."

@@ -34,6 +34,7 @@ public struct GermanMessages: MessageLanguage {
         case .appRenamed(let former?): "Diese App hieß \(former), als sie registriert wurde. Es ist nichts verloren."
         case .appRenamed(nil): "Diese App hat einen anderen Namen als bei ihrer Registrierung. Es ist nichts verloren."
         case .appTooOld: "Diese App ist zu alt."
+        case .appNotProven: "Diese App konnte ihre Echtheit nicht nachweisen. Das Gerät wurde nicht registriert."
         case .keysInUse: "Ein anderes Programm verwendet die Schlüssel dieses Geräts."
         case .storageUnreadable: "Die auf diesem Gerät gespeicherten Daten lassen sich nicht öffnen."
         case .storageNewer: "Eine neuere Version dieser App hat die Daten auf diesem Gerät gespeichert."

@@ -33,6 +33,8 @@ public struct SpanishMessages: MessageLanguage {
         case .appRenamed(let former?): "Esta aplicación se llamaba \(former) cuando se registró. No se ha perdido nada."
         case .appRenamed(nil): "Esta aplicación tiene otro nombre que cuando se registró. No se ha perdido nada."
         case .appTooOld: "Esta aplicación es demasiado antigua."
+        case .appNotProven:
+            "Esta aplicación no ha podido demostrar su autenticidad. Este dispositivo no se ha registrado."
         case .keysInUse: "Otro programa está usando las claves de este dispositivo."
         case .storageUnreadable: "No se pueden abrir los datos guardados en este dispositivo."
         case .storageNewer: "Una versión más reciente de esta aplicación ha guardado los datos de este dispositivo."

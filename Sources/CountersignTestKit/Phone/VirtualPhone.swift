@@ -32,8 +32,8 @@ public struct VirtualPhone: Sendable {
         configuration: ClientConfiguration, transport: any Transport, storage: InMemoryStorage = InMemoryStorage(),
         clock: FakeClock = FakeClock(), sensor: ScriptedSensor = ScriptedSensor(),
         camera: ScriptedSensor = ScriptedSensor(), passcode: ScriptedPasscode = ScriptedPasscode(),
-        keys: (any DeviceKeys)? = nil, person: VirtualPerson = VirtualPerson(), pictureDisplays: [PictureDisplay] = [],
-        traceRecorder: TraceRecorder? = nil
+        keys: (any DeviceKeys)? = nil, appAttestor: (any AppAttestor)? = nil, person: VirtualPerson = VirtualPerson(),
+        pictureDisplays: [PictureDisplay] = [], traceRecorder: TraceRecorder? = nil
     ) async throws {
         self.storage = storage
         self.clock = clock
@@ -47,8 +47,7 @@ public struct VirtualPhone: Sendable {
             .platform(
                 DevicePlatform(
                     storage: storage, keys: keys, fingerprintSensor: sensor, faceSensor: camera,
-                    devicePasscode: passcode,
-                    clock: clock)
+                    devicePasscode: passcode, appAttestor: appAttestor, clock: clock)
             )
             .transport(transport)
             .pinHardening(PinHardening(rounds: 2, blockSize: 1, parallelism: 1))

@@ -93,6 +93,8 @@ public actor VirtualServer: Transport {
     private var verdicts: [ServerResponse] = []
     private var overrides: [@Sendable (TransportRequest) async throws -> TransportResponse?] = []
     private var number = 0
+    /// The evidence about the app that registrations shall have.
+    private var appAttestation: AppAttestationWish?
     /// The devices that the server knows; `nil` for a server that knows none.
     var devices: VirtualDevices?
 
@@ -106,6 +108,10 @@ public actor VirtualServer: Transport {
 
     /// Sets the protocol versions of the requests from now on, with a dictionary for each version.
     public func offer(_ versions: [Version]) { self.versions = versions }
+
+    /// Sets the evidence about the app that the requests for registrations want from now on; `nil` for none. The server
+    /// does not judge the evidence, and keeps it in ``registrationContexts``.
+    public func want(_ appAttestation: AppAttestationWish?) { self.appAttestation = appAttestation }
 
     /// Sets the certificate of the answers from now on, DER; `nil` for none.
     public func show(certificate: [UInt8]?) { self.certificate = certificate }
@@ -237,12 +243,11 @@ public actor VirtualServer: Transport {
                 return TransportResponse(status: 401, headers: [], body: [])
             }
             let username = try GetUAFRequest(parsing: request.body).context?.string("username") ?? ""
-            return self.message(
-                ReturnUAFRequest(
-                    statusCode: .ok, operation: .registration,
-                    uafRequest: String(
-                        decoding: self.registrationMessage(username, Self.anything), as: UTF8.self)
-                ).serialized)
+            var answer = ReturnUAFRequest(
+                statusCode: .ok, operation: .registration,
+                uafRequest: String(decoding: self.registrationMessage(username, Self.anything), as: UTF8.self))
+            answer.appAttestation = self.appAttestation
+            return self.message(answer.serialized)
         case "uaf/1.1/request/deregistration": return try self.deregister(request)
         case "uaf/1.1/registration": return self.message(self.judgeRegistration(request.body).serialized)
         case "uaf/1.1/authentication": return self.message(self.judgeAuthentication(request.body).serialized)
@@ -274,10 +279,11 @@ extension VirtualServer {
     ) throws -> OutOfBandPayload {
         self.number += 1
         let token = "token-\(self.number)"
-        self.ceremonies[token] = Ceremony(
-            answer: ReturnUAFRequest(
-                statusCode: .ok, operation: operation, uafRequest: String(decoding: message, as: UTF8.self),
-                lifetimeMilliseconds: 180_000, requester: requester, dispatchChannel: channel))
+        var answer = ReturnUAFRequest(
+            statusCode: .ok, operation: operation, uafRequest: String(decoding: message, as: UTF8.self),
+            lifetimeMilliseconds: 180_000, requester: requester, dispatchChannel: channel)
+        if operation == .registration { answer.appAttestation = self.appAttestation }
+        self.ceremonies[token] = Ceremony(answer: answer)
         return try OutOfBandPayload(
             redeemData: OutOfBandPayload.RedeemData(
                 token: token, redeemURL: self.baseURL.appending(path: path.rawValue)))

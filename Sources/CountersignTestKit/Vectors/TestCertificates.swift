@@ -87,7 +87,7 @@ public struct TestCertificates: Sendable {
             DER.sequence(DER.explicit(0, DER.sequence(DER.item(0x82, Array("host.example".utf8)))))))
 
     /// Returns basicConstraints and keyUsage of an authority, or of another subject without these rights.
-    private static func authority(_ isAuthority: Bool) -> [[UInt8]] {
+    static func authority(_ isAuthority: Bool) -> [[UInt8]] {
         [
             DER.sequence(
                 DER.identifier(0x55, 29, 19), DER.yes,
@@ -104,10 +104,22 @@ public struct TestCertificates: Sendable {
         DER.sequence(DER.set(DER.sequence(DER.identifier(0x55, 4, 3), DER.utf8String(text))))
     }
 
-    private static func certificate(
+    /// Creates a certificate of a key pair.
+    static func certificate(
         _ serial: [UInt8], subject: String, key: TestKeyPair, issuer: String, signedBy signer: TestKeyPair,
         from: String = "260101000000Z", until: String = "460101000000Z", extensions: [[UInt8]],
         namesSHA384: Bool = false
+    ) throws -> [UInt8] {
+        try self.certificate(
+            serial, subject: subject, subjectPublicKeyInfo: try key.subjectPublicKeyInfo, issuer: issuer,
+            signedBy: signer, from: from, until: until, extensions: extensions, namesSHA384: namesSHA384)
+    }
+
+    /// Creates a certificate of a public key.
+    static func certificate(
+        _ serial: [UInt8], subject: String, subjectPublicKeyInfo: [UInt8], issuer: String,
+        signedBy signer: TestKeyPair, from: String = "260101000000Z", until: String = "460101000000Z",
+        extensions: [[UInt8]], namesSHA384: Bool = false
     ) throws -> [UInt8] {
         func algorithm(isSHA384: Bool) -> [UInt8] {
             signer.isRSA
@@ -117,7 +129,7 @@ public struct TestCertificates: Sendable {
         let content = DER.sequence(
             DER.explicit(0, DER.integer(2)), DER.item(0x02, serial), algorithm(isSHA384: namesSHA384),
             self.name(issuer),
-            DER.sequence(DER.utcTime(from), DER.utcTime(until)), self.name(subject), try key.subjectPublicKeyInfo,
+            DER.sequence(DER.utcTime(from), DER.utcTime(until)), self.name(subject), subjectPublicKeyInfo,
             DER.explicit(3, DER.item(0x30, Array(extensions.joined()))))
         let signature = try signer.sign(content, signer.isRSA ? .rsaPKCS1Raw : .p256DER)
         return DER.sequence(content, algorithm(isSHA384: false), DER.bitString(signature))

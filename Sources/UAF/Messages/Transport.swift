@@ -58,6 +58,9 @@ public struct ReturnUAFRequest: Hashable, Sendable {
     /// `numberLength`: the number of digits that the person has to type, from 1 to ``maximumNumberLength``; `nil` if the
     /// server asks for no number. A key signs the typed number.
     public var numberLength: Int?
+    /// `appAttestation`: the server's wish that the app proves itself with the registration; `nil` if the server wants
+    /// no evidence.
+    public var appAttestation: AppAttestationWish?
 
     /// The largest number of digits that a server can ask for.
     public static let maximumNumberLength = 12
@@ -88,6 +91,7 @@ public struct ReturnUAFRequest: Hashable, Sendable {
         guard (1...Self.maximumNumberLength).contains(self.numberLength ?? 1) else {
             throw UAFError(.outOfRange, "\(members.place).numberLength")
         }
+        if let wish = try members.members("appAttestation") { self.appAttestation = try AppAttestationWish(wish) }
     }
 
     /// The body, UTF-8.
@@ -99,6 +103,7 @@ public struct ReturnUAFRequest: Hashable, Sendable {
         object["requester"] = self.requester.map { .object($0.json) }
         object["dispatchChannel"] = self.dispatchChannel.map { .string($0) }
         object["numberLength"] = self.numberLength.map { .whole($0) }
+        object["appAttestation"] = self.appAttestation.map { .object($0.json) }
         return JSON.object(object).serialized
     }
 }
@@ -209,6 +214,9 @@ public struct ServerResponse: Hashable, Sendable, CustomDebugStringConvertible, 
     public var deviceKey: String?
     /// `wrongNumber`: `true` if the server refused the answer because of the number that the person has typed.
     public var isNumberWrong = false
+    /// `appRefused`: `true` if the server refused the answer because of the evidence about the app, or because the
+    /// evidence is missing.
+    public var isAppRefused = false
 
     /// Creates a body.
     public init(
@@ -239,6 +247,7 @@ public struct ServerResponse: Hashable, Sendable, CustomDebugStringConvertible, 
         }
         self.deviceKey = try members.string("deviceKey", 1...128)
         self.isNumberWrong = try members.bool("wrongNumber") ?? false
+        self.isAppRefused = try members.bool("appRefused") ?? false
     }
 
     /// The body, UTF-8.
@@ -251,6 +260,7 @@ public struct ServerResponse: Hashable, Sendable, CustomDebugStringConvertible, 
         object["confirmation"] = self.confirmation.map { .object($0.json) }
         object["deviceKey"] = self.deviceKey.map { .string($0) }
         if self.isNumberWrong { object["wrongNumber"] = .bool(true) }
+        if self.isAppRefused { object["appRefused"] = .bool(true) }
         return JSON.object(object).serialized
     }
 

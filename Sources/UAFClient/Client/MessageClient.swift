@@ -152,6 +152,8 @@ public struct PreparedRegistration: Sendable {
 
     /// The AppID of the new keys.
     public var appID: String { self.header.appID }
+    /// SHA-256 of the final challenge parameters that the answer has.
+    package var finalChallengeHash: [UInt8] { FinalChallengeParams.hash(ofEncoded: self.finalChallenge) }
 
     /// Returns all ways to meet the policy with the given authenticators, the server's preference first; empty if no
     /// way exists. All authenticators of a way are used together.

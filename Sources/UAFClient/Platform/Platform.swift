@@ -13,6 +13,8 @@ public struct DevicePlatform: Sendable {
     /// The device's own passcode; `nil` if the operating system verifies no passcode for apps. In this case the app
     /// cannot know if the device has a passcode.
     public var devicePasscode: (any DevicePasscode)?
+    /// The service of the operating system that proves which app runs; `nil` on a device without such a service.
+    public var appAttestor: (any AppAttestor)?
     /// The device's clocks.
     public var clock: any DeviceClock
     /// The device's source of randomness; replaced in tests only.
@@ -22,13 +24,14 @@ public struct DevicePlatform: Sendable {
     public init(
         storage: any SecureStorage, keys: (any DeviceKeys)? = nil, fingerprintSensor: (any BiometricSensor)? = nil,
         faceSensor: (any BiometricSensor)? = nil, devicePasscode: (any DevicePasscode)? = nil,
-        clock: any DeviceClock, random: RandomSource = .system
+        appAttestor: (any AppAttestor)? = nil, clock: any DeviceClock, random: RandomSource = .system
     ) {
         self.storage = storage
         self.keys = keys
         self.fingerprintSensor = fingerprintSensor
         self.faceSensor = faceSensor
         self.devicePasscode = devicePasscode
+        self.appAttestor = appAttestor
         self.clock = clock
         self.random = random
     }

@@ -51,7 +51,7 @@ struct ErrorRecoveryTests {
         .malformedPayload, .decryptionError,
         .accountLocked, .sessionUnknown,
         .unknownUsername, .appRenamed, .missingInteraction, .operationReused, .invalidRequestHeader,
-        .invalidServerURL, .storageError, .clockSkewTooBig, .wrongNumber, .unknown,
+        .invalidServerURL, .storageError, .clockSkewTooBig, .wrongNumber, .appAttestation, .unknown,
         .pinLocked, .pinNotEnrolled, .passwordLocked, .passwordNotEnrolled,
         .nameAlreadyExists, .dispatchTargetUnknown, .dispatcherUnknown, .deviceLimited, .newDeviceNotAdded,
     ]

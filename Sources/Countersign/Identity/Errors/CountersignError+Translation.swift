@@ -111,7 +111,8 @@ extension CountersignError {
             case .undisclosed: .notDisclosed
             case .unreadable, .malformed: .malformedData
             case .notAuthorized, .accountLocked, .tokenUnknown, .tokenSpent, .tokenSpentHere, .tokenExpired, .refused,
-                .unknownKey, .nameTaken, .targetInvalid, .targetUnknown, .dispatcherUnknown, .wrongNumber:
+                .unknownKey, .nameTaken, .targetInvalid, .targetUnknown, .dispatcherUnknown, .wrongNumber,
+                .appNotProven:
                 .unexpected
             case .appRenamed: .appRenamed
             case .clockSkew: .clockSkew

@@ -48,6 +48,7 @@ extension OperationError: ExplainedError {
         case .wrongNumber: .numberWrong
         case .deviceLimited: .deviceLimited
         case .newDeviceNotAdded: .newDeviceNotAdded
+        case .appAttestation: .appNotProven
         case .unknown: .unforeseen
         }
     }

@@ -88,6 +88,10 @@ extension OperationError {
         case .malformed: self = .fido(.protocolError, httpStatus: error.httpStatus, error.reason)
         case .refused: self = .fido(.protocolError, serverStatusCode: error.status?.rawValue, error.reason)
         case .wrongNumber: self.init(.wrongNumber, serverStatusCode: error.status?.rawValue, error.reason)
+        case .appNotProven(let failure):
+            self.init(
+                .appAttestation, serverStatusCode: error.status?.rawValue, recovery: Recovery(of: failure),
+                error.reason)
         case .unknownKey:
             self.init(.userNotRegisteredInServer, serverStatusCode: error.status?.rawValue, error.reason)
         case .unknownAccount, .knownAccount, .noSuchFactor, .factorInvalidated, .sensorLocked:

@@ -17,7 +17,8 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
             case tokenExpired, tokenAlreadyRedeemed, tokenUnknown, hostNotAllowed, codeCameByLink, tlsPinMismatch
             case malformedPayload, decryptionError
             case accountLocked, sessionUnknown, unknownUsername, appRenamed, missingInteraction, operationReused,
-                invalidRequestHeader, invalidServerURL, storageError, clockSkewTooBig, wrongNumber, unknown
+                invalidRequestHeader, invalidServerURL, storageError, clockSkewTooBig, wrongNumber, appAttestation,
+                unknown
             case pinLocked, pinNotEnrolled, passwordLocked, passwordNotEnrolled
             case nameAlreadyExists, dispatchTargetUnknown, dispatcherUnknown
             case deviceLimited, newDeviceNotAdded
@@ -124,6 +125,10 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         /// The person typed another number than the number that is shown where the person began. The server has ended the
         /// operation and counted the try. Begin again there, with a new number.
         public static let wrongNumber = Self(base: .wrongNumber)
+        /// The server wants to know which app registers, and the app could not prove itself: the platform has no
+        /// ``AppAttestor``, the service of the operating system gave no evidence, or the server refused the evidence.
+        /// No key is left on the device. ``OperationError/recovery`` tells the cases apart.
+        public static let appAttestation = Self(base: .appAttestation)
         /// The device's storage failed. Counted attempts remain counted. Try again, then report the error.
         public static let storageError = Self(base: .storageError)
         /// Another error. Report the error.

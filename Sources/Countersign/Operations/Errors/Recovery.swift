@@ -70,7 +70,7 @@ extension OperationError.Recovery {
                 .haveCodeShownAgain
             case .tokenAlreadyRedeemed, .hostNotAllowed, .codeCameByLink: .warnPerson
             case .tlsPinMismatch: .changeNetwork
-            case .accountLocked: .contactService
+            case .accountLocked, .appAttestation: .contactService
             case .missingInteraction, .operationReused, .appRenamed, .invalidRequestHeader, .invalidServerURL,
                 .dispatcherUnknown:
                 .correctApp
@@ -78,6 +78,16 @@ extension OperationError.Recovery {
             case .unknownUsername, .pinNotEnrolled, .passwordNotEnrolled: .nothing
             case .pinLocked, .passwordLocked: .replaceLockedKey
             case .unknown: .report
+            }
+    }
+
+    /// The remedy for an app that did not prove itself.
+    init(of failure: EngineError.AppProofFailure) {
+        self =
+            switch failure {
+            case .noAttestor: .correctApp
+            case .unavailable: .tryAgain
+            case .unsupported, .refused: .contactService
             }
     }
 
