@@ -172,7 +172,7 @@ let package = Package(
             name: "PhoneCommand",
             dependencies: sdk(
                 "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "UAFClient", "Countersign",
-                "CountersignLinux", "CountersignTPM")
+                "CountersignLinux", "CountersignTPM", "CountersignTestKit")
                 + ["Pages", arguments, httpClient, nio, nioHTTP1, nioSSL, "CZBar", "CPNG"]),
         .executableTarget(
             name: "BankCommand",

@@ -8,7 +8,7 @@ public import _Primitives
 /// The stores that hold the engine's entire state.
 public typealias CeremonyStores = AccountStore & CeremonyStore & AuditStore & NoticeStore & InventedAccountStore
     & IdentityStores & DeviceIdentityStore & DispatchTargetStore & ReplayStore & AccountChangeStore & AskingRestStore
-    & ReceiptStore & PushCountStore
+    & ReceiptStore & PushCountStore & AttestedAppStore
 
 /// Runs ceremonies: sign-ins, transactions and enrolments between people's devices and this server. The engine consists
 /// of one part for each use case, and the rules of the parts.
@@ -104,7 +104,8 @@ public final class CeremonyEngine: Sendable {
             environment: environment, store: store, hub: hub, budgets: budgets, letters: letters)
         self.registrationAnswers = RegistrationAnswers(
             environment: environment, store: store, hub: hub, checks: checks, endings: endings, invented: invented,
-            replacements: Replacements(environment: environment, store: store))
+            replacements: Replacements(environment: environment, store: store),
+            apps: AppAttestations(environment: environment, store: store))
         self.authenticationAnswers = AuthenticationAnswers(
             environment: environment, store: store, hub: hub, checks: checks, endings: endings, invented: invented,
             denials: Denials(environment: environment, store: store, hub: hub, checks: checks, endings: endings),

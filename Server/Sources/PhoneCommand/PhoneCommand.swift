@@ -23,7 +23,7 @@ struct PhoneCommand: AsyncParsableCommand {
             SignInCommand.self, SessionCommand.self, WebViewCommand.self, SignOutCommand.self,
             IdentitiesCommand.self, TrustCommand.self, FactorCommand.self, ActivationCommand.self,
             AccountCommand.self, DepersonalizeCommand.self,
-            SensorCommand.self, ClockCommand.self, IntegrityCommand.self,
+            SensorCommand.self, ClockCommand.self, IntegrityCommand.self, AppCommand.self,
             BareMessageCommand.self, WipeCommand.self,
         ])
 

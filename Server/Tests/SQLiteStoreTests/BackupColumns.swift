@@ -1,3 +1,5 @@
+import Records
+
 /// A column that a later change adds must be decided on: is it sealed, and with what purpose, or not?
 enum BackupColumns {
     static let sealed = [
@@ -13,6 +15,7 @@ enum BackupColumns {
         "account.username": "user name",
         "audit.address": "audit address", "ceremony.detail": "ceremony detail", "credential.attestation": "attestation",
         "credential.picture_displays": "picture displays", "credential.public_key": "public key of an account",
+        "attested_app.public_key": "attested key of an app",
         "device_identity.encryption_key": "device encryption key",
         "device_identity.signing_key": "device signing key",
         "device.name": "device name", "device.push_address": "push address", "notice.subject": "notice subject",
@@ -48,7 +51,7 @@ enum BackupColumns {
         "answered_challenge.digest", "audit.code", "ceremony.browser_digest", "ceremony.confirmation_code",
         "ceremony.content_hash", "ceremony.continuation_digest", "credential.key_id",
         "deregistered_key.key_id", "known_browser.digest", "known_network.network", "device.secret_code",
-        "device_identity.encryption_code",
+        "attested_app.key_id", "device_identity.encryption_code",
         "device_identity.signing_code", "dispatch_token.digest", "oauth_client.former_secret_digest",
         "oauth_client.registration_digest", "oauth_client.secret_digest", "oauth_code.challenge", "oauth_code.digest",
         "oauth_consent.content",
@@ -64,6 +67,13 @@ enum BackupColumns {
         "rested_recovery_code.code",
         "upstream_trip.state_digest",
     ]
+
+    /// The attested key of an app on a device.
+    static func app(on device: String) -> AttestedAppRecord {
+        AttestedAppRecord(
+            deviceID: device, teamID: "ABCDE12345", bundleID: "com.example.bank", environment: "production",
+            keyID: [UInt8](repeating: 6, count: 32), publicKey: [UInt8](repeating: 7, count: 65), counter: 0)
+    }
 
     /// Statements that add a row to tables that the tests of backups leave empty otherwise.
     static let rows = [
@@ -98,4 +108,13 @@ enum BackupColumns {
         FROM personal_value LIMIT 1
         """,
     ]
+}
+
+extension BackupPlace {
+    /// The keys by which the device of that name speaks for itself.
+    static func identity(_ name: String) -> DeviceIdentityRecord {
+        DeviceIdentityRecord(
+            signing: .init(name: "signing-\(name)", point: [UInt8](repeating: 4, count: 65)),
+            encryption: .init(name: "encryption-\(name)", point: [UInt8](repeating: 5, count: 65)))
+    }
 }

@@ -424,7 +424,7 @@ struct BackupTests {
             "upstream_arrival", "upstream_trip",
         ]
         let kept = [
-            "account", "account_change", "account_email", "activation", "agreement", "asking_rest",
+            "account", "account_change", "account_email", "activation", "agreement", "asking_rest", "attested_app",
             "attribute_selection", "audit", "credential", "device", "device_identity", "identity_consent",
             "identity_history", "identity_root", "invented_accounts", "message", "notice", "number_attempt",
             "oauth_client", "oauth_key", "oauth_secret", "oauth_shown", "oauth_subject", "organisation",
@@ -936,14 +936,8 @@ final class BackupPlace: Sendable {
                 createdAt: Self.now),
             credentials: [Self.key(name, device: "device-\(name)", account: account, isActive: isActive)],
             identity: Self.identity(name))
+        change.attestedApp = BackupColumns.app(on: "device-\(name)")
         try await self.answer(change)
-    }
-
-    /// The keys by which the device of that name speaks for itself.
-    static func identity(_ name: String) -> DeviceIdentityRecord {
-        DeviceIdentityRecord(
-            signing: .init(name: "signing-\(name)", point: [UInt8](repeating: 4, count: 65)),
-            encryption: .init(name: "encryption-\(name)", point: [UInt8](repeating: 5, count: 65)))
     }
 
     func answer(_ change: CeremonyChange) async throws {

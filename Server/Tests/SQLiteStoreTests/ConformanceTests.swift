@@ -51,6 +51,13 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("the attested keys of apps", arguments: AttestedAppConformance.checks)
+    func keepsTheRuleOfAttestedApps(check: ConformanceCheck<any AttestedAppConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("devices as targets of dispatches", arguments: DispatchTargetConformance.checks)
     func keepsTheRuleOfDispatchTargets(check: ConformanceCheck<any DispatchTargetConformance.Subject>) async throws {
         let store = try TemporaryStore()

@@ -5,10 +5,11 @@ enum FormerSchema {
     static let count = 19 + Self.laterCount
 
     /// The number of migrations that ``undoingLater`` takes back.
-    static let laterCount = 8
+    static let laterCount = 9
 
     /// The migrations since the one outbox.
     static let undoingLater = """
+        DROP TABLE attested_app;
         ALTER TABLE device DROP COLUMN limited_until;
         ALTER TABLE device DROP COLUMN rested_at;
         DROP TABLE push;

@@ -33,6 +33,7 @@ struct RepeatedRule: Sendable, CustomTestStringConvertible {
         rules += Self.rules(CeremonyConformance.checks) { $0 }
         rules += Self.rules(DeregistrationConformance.checks) { $0 }
         rules += Self.rules(DeviceIdentityConformance.checks) { $0 }
+        rules += Self.rules(AttestedAppConformance.checks) { $0 }
         rules += Self.rules(DispatchTargetConformance.checks) { $0 }
         rules += Self.rules(InventedAccountConformance.checks) { $0 }
         rules += Self.rules(AdministrationConformance.checks) { $0 }

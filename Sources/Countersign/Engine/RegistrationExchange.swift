@@ -24,7 +24,9 @@ struct RegistrationExchange: Sendable {
 
     private var server: ServerExchange { ServerExchange(core: self.core, recording: self.recording) }
 
-    /// Reads the request. Throws ``OperationFailure``, the errors of fetching the facet list, and ``EngineError`` if the
+    /// Reads the request.
+    ///
+    /// Throws ``OperationFailure``, the errors of fetching the facet list, and ``EngineError`` `appNotProven` if the
     /// server requires evidence about the app that this platform never has.
     func prepare() async throws -> PreparedRegistration {
         let prepared = try await self.core.messages(self.recording).prepareRegistration(

@@ -21,6 +21,8 @@ struct ClientContext: Sendable {
     /// The facet of an app that is missing in the list of trusted facets, as the app itself gives the facet
     /// (``shown(facet:)``).
     let refusedFacet: String?
+    /// The evidence about the app; not verified.
+    let appEvidence: AppEvidence?
 
     /// Reads the context. Throws `badRequest` for members of the wrong type.
     init(_ object: JSONObject?, _ limits: Limits) throws {
@@ -32,6 +34,7 @@ struct ClientContext: Sendable {
             self.asmStatusCode = try object.integer("asmStatusCode")
             self.clientErrorCode = try object.integer("clientErrorCode")
             self.denial = try object.string("denial")
+            self.appEvidence = try object.object(AppEvidence.contextMember).map { try AppEvidence(json: $0) }
             let facet = try object.string("facetId")
             self.refusedFacet =
                 self.clientErrorCode == ErrorCode.untrustedFacetID.rawValue
@@ -65,6 +68,8 @@ struct Answered: Error {
     var refusedFacet: String?
     /// `true` if the person has typed another number than the shown number, or one number too many.
     var isNumberWrong = false
+    /// The reason against the evidence about the app; `nil` if the refusal has another reason.
+    var appRefusal: AppAttestationRefusal?
     /// `true` if the ceremony stays as it is, because the ceremony belongs to another answer.
     var leavesCeremony = false
 
@@ -79,6 +84,11 @@ struct Answered: Error {
             refusal.statusCode, "\(refusal.step): \(refusal.reason)",
             audit: refusal.step == .signCounter ? .counterWentBack : .failed)
         self.refusedFacet = refusal.facetID.map { ClientContext.shown(facet: $0.text) }
+    }
+
+    init(_ refusal: AppAttestationRefusal) {
+        self.init(.unacceptableAttestation, "the evidence about the app: \(refusal.rawValue)", audit: .appRefused)
+        self.appRefusal = refusal
     }
 
     /// The refusal of the second of two simultaneous answers.
@@ -194,6 +204,7 @@ extension ServerResponse {
     init(_ answered: Answered) {
         self.init(answered.statusCode)
         self.isNumberWrong = answered.isNumberWrong
+        self.isAppRefused = answered.appRefusal != nil
         self.newUAFRequest = answered.newRequest.map { String(decoding: $0.serialized, as: UTF8.self) }
     }
 

@@ -15,6 +15,7 @@ public struct RegistrationAnswers: CeremonyPart {
     let endings: Endings
     let invented: InventedAccounts
     let replacements: Replacements
+    let apps: AppAttestations
 
     /// Judges a phone's registration response.
     ///
@@ -32,7 +33,7 @@ public struct RegistrationAnswers: CeremonyPart {
             } catch let answered as Answered {
                 self.checks.note(refusedFacet: answered.refusedFacet, from: source)
                 refused(answered.reason)
-                return ServerResponse(answered.statusCode)
+                return ServerResponse(answered)
             }
         }
     }
@@ -61,8 +62,8 @@ public struct RegistrationAnswers: CeremonyPart {
             } catch let answered as Answered where !answered.leavesCeremony {
                 try await self.endings.end(
                     id, .fail, statusCode: answered.statusCode, audit: answered.audit,
-                    refusedFacet: answered.refusedFacet, clientErrorCode: context.clientErrorCode,
-                    asmStatusCode: context.asmStatusCode, at: now)
+                    refusedFacet: answered.refusedFacet, reason: answered.appRefusal?.rawValue,
+                    clientErrorCode: context.clientErrorCode, asmStatusCode: context.asmStatusCode, at: now)
                 throw answered
             }
         case .open(let policy):
@@ -72,8 +73,9 @@ public struct RegistrationAnswers: CeremonyPart {
                 return ServerResponse(.ok)
             }
             do {
-                return try await self.addKeys(response, data, policyName: policy, at: now)
+                return try await self.addKeys(response, data, context, policyName: policy, at: now)
             } catch let answered as Answered {
+                if let refusal = answered.appRefusal { try await self.note(refusal, data, at: now) }
                 try await self.checks.keep(
                     refusedFacet: answered.refusedFacet, code: Int(answered.statusCode.rawValue), from: source, at: now)
                 throw answered
@@ -93,6 +95,8 @@ public struct RegistrationAnswers: CeremonyPart {
         let policy = try self.checks.policy(ofRequest: ceremony.detail.policy, for: .registration)
         let verified = try self.verify(response, data, policy, existing: existing, at: now)
         let registration = try await self.registration(verified, accountID: accountID, context, at: now)
+        let app = try self.apps.judge(
+            context.appEvidence, of: verified, for: registration.device, ceremonyID: id, at: now)
         let number = self.environment.confirmationNumber()
         if let approver = ceremony.detail.approver,
             registration.identity?.signing.name.hasSameBytes(as: approver) == true
@@ -127,6 +131,7 @@ public struct RegistrationAnswers: CeremonyPart {
                         detail: registration.device.id)
                 ]
                 change.notices = notice.map { [$0] } ?? []
+                app?.add(to: &change)
                 return change
             }
         } catch is RefusedEvent {
@@ -149,7 +154,8 @@ public struct RegistrationAnswers: CeremonyPart {
     /// An announcement of the device's own keys has no effect here. A key that is not registered yet cannot speak for a
     /// registered device.
     private func addKeys(
-        _ response: UnverifiedRegistration, _ data: SealedServerData, policyName: String?, at now: Timestamp
+        _ response: UnverifiedRegistration, _ data: SealedServerData, _ context: ClientContext, policyName: String?,
+        at now: Timestamp
     ) async throws -> ServerResponse {
         try self.checks.checkNames(response.credentials, twice: .unacceptableKey)
         guard let accountID = data.username, let deviceID = data.device,
@@ -166,6 +172,7 @@ public struct RegistrationAnswers: CeremonyPart {
         guard let device = try await self.store.devices(accountID: accountID).first(where: { $0.id == deviceID }) else {
             throw Answered(.unauthorized, "the device is gone")
         }
+        let app = try await self.apps.judge(context.appEvidence, of: verified, joining: device, at: now)
         var change = CeremonyChange()
         change.newCredentials = self.credentials(verified, of: device, at: now)
         change.audit = [AuditEvent(.authenticatorAdded, at: now, accountID: accountID, detail: deviceID)]
@@ -174,6 +181,7 @@ public struct RegistrationAnswers: CeremonyPart {
                 id: self.newIdentifier(), accountID: accountID, kind: .authenticatorAdded, at: now,
                 subject: device.name)
         ]
+        app?.add(to: &change)
         let challenge = AnsweredChallenge(digest: digest, expiresAt: data.expiresAt)
         do {
             guard try await self.store.answer(challenge, change: change, at: now) else {
@@ -181,7 +189,7 @@ public struct RegistrationAnswers: CeremonyPart {
             }
         } catch let error as StoreError {
             switch error.code {
-            case .conflict: throw Answered(.unacceptableKey, "the key was registered meanwhile")
+            case .conflict: throw Answered(.unacceptableKey, "the key was registered, or the app has signed, meanwhile")
             // The device or the account changed after the read.
             case .notFound: throw Answered(.unauthorized, "the device is gone")
             case .forbidden: throw Answered(.forbidden, "the account was locked meanwhile")
@@ -195,6 +203,20 @@ public struct RegistrationAnswers: CeremonyPart {
     private func model(of verified: VerifiedRegistration) -> String {
         verified.keys.map { self.rules.value.metadata[$0.id.aaid]?.description ?? $0.id.aaid.text }
             .joined(separator: ", ")
+    }
+
+    /// Writes an entry to the trail for evidence that was refused beside further keys of a device. The step also consumes
+    /// the challenge. So each challenge leaves at most one entry.
+    private func note(_ refusal: AppAttestationRefusal, _ data: SealedServerData, at now: Timestamp) async throws {
+        let challenge = AnsweredChallenge(
+            digest: Sealing.digest(ofSecret: data.challenge.text), expiresAt: data.expiresAt)
+        var change = CeremonyChange()
+        change.audit = [
+            AuditEvent(
+                .appRefused, at: now, accountID: data.username,
+                detail: "\(UAFStatusCode.unacceptableAttestation.rawValue) \(refusal.rawValue)")
+        ]
+        _ = try await self.store.answer(challenge, change: change, at: now)
     }
 
     private static func keys(of response: UnverifiedRegistration) -> [(aaid: String, keyID: [UInt8])] {

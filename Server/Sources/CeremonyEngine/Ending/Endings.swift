@@ -10,10 +10,11 @@ struct Endings: CeremonyPart {
 
     /// Ends a ceremony by a denial, a failure or a cancellation, with the codes of the phone's answer if there is one.
     /// A ceremony that has ended, or whose state does not allow the event, stays as it is: an answer after another
-    /// answer changes nothing.
+    /// answer changes nothing. `reason` is a word for the trail, behind the code.
     func end(
         _ id: String, _ event: CeremonyEvent, statusCode: UAFStatusCode? = nil, audit: AuditEvent.Kind,
-        refusedFacet: String? = nil, clientErrorCode: Int? = nil, asmStatusCode: Int? = nil, at now: Timestamp
+        refusedFacet: String? = nil, reason: String? = nil, clientErrorCode: Int? = nil, asmStatusCode: Int? = nil,
+        at now: Timestamp
     ) async throws {
         guard let current = try await self.store.ceremony(.id(id)), current.phase != .ended else { return }
         let ended: CeremonyRecord?
@@ -32,7 +33,7 @@ struct Endings: CeremonyPart {
                 change.audit = [
                     AuditEvent(
                         audit, at: now, accountID: record.accountID, ceremonyID: id,
-                        detail: code.map { code in refusedFacet.map { "\(code) \($0)" } ?? code })
+                        detail: code.map { [$0, reason, refusedFacet].compactMap(\.self).joined(separator: " ") })
                 ]
                 return change
             }

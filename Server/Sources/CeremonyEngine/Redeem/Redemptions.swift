@@ -147,6 +147,7 @@ public struct Redemptions: CeremonyPart {
             request.numberLength = ceremony.detail.number?.utf8.count
             // The number is on the screen of the device that the person approves.
             if ceremony.detail.approval != nil { request.numberLength = self.limits.confirmationDigits }
+            if isRegistration { request.appAttestation = self.configuration.appAttestation?.wish() }
             return request
         } catch let error as CeremonyError where error.code == .invalidRequest {
             refused("the policy went between dispatch and redeem: \(error.reason)")

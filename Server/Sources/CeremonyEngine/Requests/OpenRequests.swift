@@ -7,7 +7,7 @@ import _Primitives
 /// UAF requests without a dispatched ceremony. Their state travels sealed, and the store has no row for them.
 public struct OpenRequests: CeremonyPart {
     let environment: CeremonyEnvironment
-    let store: any AccountStore
+    let store: any AccountStore & AttestedAppStore
     let budgets: Budgets
     let invented: InventedAccounts
 
@@ -135,7 +135,7 @@ public struct OpenRequests: CeremonyPart {
             return ReturnUAFRequest(statusCode: .forbidden, operation: .registration)
         }
         let existing = try await self.store.credentials(accountID: account.id).map { try RegisteredCredential($0) }
-        return try self.openRequest(
+        var request = try self.openRequest(
             .registration, account: account.id, device: device.deviceID, policy: name
         ) { challenge, serverData in
             try rules.requests.registrationRequest(
@@ -143,6 +143,11 @@ public struct OpenRequests: CeremonyPart {
                 serverData: serverData
             ).serialized
         }
+        if let policy = self.configuration.appAttestation {
+            request.appAttestation = policy.wish(
+                kept: try await self.store.appKeys(ofDevice: device.deviceID).app?.keyID)
+        }
+        return request
     }
 
     /// Returns a request with a sealed state.

@@ -48,6 +48,9 @@ public struct CeremonyConfiguration: Sendable {
     /// document takes its place.
     public var inventedAccountsRefused: @Sendable () -> Void = {}
 
+    /// The rule by which registrations need evidence about their app; `nil` if the server wants no evidence.
+    public var appAttestation: AppAttestationPolicy?
+
     /// The rules for personalised identities.
     public var identities = IdentityRules()
     /// `true` if the server sends mail to people.

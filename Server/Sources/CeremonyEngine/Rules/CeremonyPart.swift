@@ -95,6 +95,10 @@ extension AuditEvent.Kind {
     static let deviceReplaced = Self(rawValue: "device-replaced")
     static let deviceKeysAdded = Self(rawValue: "device-keys-added")
     static let deviceKeysReplaced = Self(rawValue: "device-keys-replaced")
+    /// The app of a registration has proved itself; the detail is the device, the app and the environment.
+    static let appAttested = Self(rawValue: "app-attested")
+    /// The evidence about the app of a registration was refused; the detail is the status code and the reason.
+    static let appRefused = Self(rawValue: "app-refused")
     static let authenticatorAdded = Self(rawValue: "authenticator-added")
     static let enrolmentLinkCreated = Self(rawValue: "activation-created")
     static let dispatchClaimed = Self(rawValue: "dispatch-claimed")

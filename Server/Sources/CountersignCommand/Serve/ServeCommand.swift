@@ -163,6 +163,35 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
+        help: """
+            Whether registrations prove which app they come from, by Apple's App Attest: off, optional (wrong evidence is \
+            refused) or required (missing evidence too).
+            """)
+    var appAttestation: String?
+
+    @Option(
+        name: .long,
+        help: "The apps whose attestations count, as TEAM.BUNDLE,TEAM.BUNDLE=development; with --app-attestation.")
+    var attestedApps: String?
+
+    @Option(
+        name: .long,
+        help: """
+            Apps (FIDO facet ids) that register without an attestation though --app-attestation is required: any program can \
+            call itself so.
+            """)
+    var unattestedFacets: String?
+
+    @Option(
+        name: .long,
+        help: """
+            For trying out alone, on this machine alone: the root of a simulated App Attest, PEM, as `countersign-phone \
+            app` makes it, in place of Apple's.
+            """)
+    var simulatedAppRoot: String?
+
+    @Option(
+        name: .long,
         help: "A folder of metadata statements, one a file, and revoked.json; read again on SIGHUP.")
     var metadata: String?
 

@@ -7,6 +7,7 @@ import OAuth
 import OAuthProvider
 import Settings
 import UAF
+import UAFRelyingParty
 import _Primitives
 
 /// The configuration of `countersign serve`: a YAML file < environment (`COUNTERSIGN_…`) < flags.
@@ -81,6 +82,8 @@ struct ServeConfiguration: Sendable {
     var facets: [String] = []
     /// `true` if the terminal phone may not answer.
     var noTerminalPhone = false
+    /// The evidence about apps that register devices.
+    var appAttestation = AppAttestationSettings()
     /// A folder of metadata statements beside the program's statements, and of revocations.
     var metadataFolder: String?
     /// A folder of policies that relying parties may name.
@@ -153,6 +156,12 @@ extension ServeConfiguration {
         }
     }
 
+    /// Returns the rule of the evidence about apps; `nil` for a server that wants none. Throws ``CommandFailure``.
+    func appAttestationPolicy() throws -> AppAttestationPolicy? {
+        let issuer = URLComponents(string: self.issuer)?.host ?? ""
+        return try self.appAttestation.policy(isLoopback: self.bind.isLoopback && Loopback.contains(issuer))
+    }
+
     /// Returns the path from the root of a path from the working folder or from a home folder.
     static func absolute(_ path: String) -> String {
         URL(fileURLWithPath: (path as NSString).expandingTildeInPath).standardizedFileURL.path
@@ -197,6 +206,7 @@ extension ServeConfiguration {
             throw CommandFailure(.usage, "--mail-command and --mail-from go together")
         }
         try self.push.check()
+        try self.appAttestation.check()
         guard self.softwareStatements == nil || self.clientRegistration || self.openClientRegistration else {
             throw CommandFailure(
                 .usage, "--software-statements needs --client-registration or --open-client-registration")
@@ -266,6 +276,11 @@ extension ServeConfiguration {
         var warnings: [String] = []
         if self.facets.isEmpty {
             warnings.append("No app may answer: facets names none, and noTerminalPhone leaves the terminal phone out.")
+        }
+        if self.appAttestation.simulatedRoot != nil {
+            warnings.append(
+                "Attestations of a simulated root count, and Apple's do not: nobody learns from them which app registers."
+            )
         }
         if self.issuer.hasPrefix("https://"), self.tlsCertificate == nil, self.trustedProxies.isEmpty {
             warnings.append(

@@ -104,6 +104,10 @@ extension ServeSetting {
     private static let phones: [ServeSetting] = [
         .value("facets", \.facets, \.facets, .words, isAlwaysShown: true),
         .flag("noTerminalPhone", \.noTerminalPhone, \.noTerminalPhone),
+        .value("appAttestation", \.appAttestation, \.appAttestation.need, .choice),
+        .value("attestedApps", \.attestedApps, \.appAttestation.apps, .words),
+        .value("unattestedFacets", \.unattestedFacets, \.appAttestation.exceptedFacets, .words),
+        .optional("simulatedAppRoot", \.simulatedAppRoot, \.appAttestation.simulatedRoot, .path),
         .optional("metadata", \.metadata, \.metadataFolder, .path),
         .optional("policies", \.policies, \.policiesFolder, .path),
         .value("versions", \.versions, \.versions, .texts),

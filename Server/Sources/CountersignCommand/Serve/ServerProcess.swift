@@ -252,6 +252,7 @@ struct ServerProcess {
             configuration.terms = Terms(version: version, address: address)
         }
         configuration.signInService = self.configuration.signInService
+        configuration.appAttestation = try self.configuration.appAttestationPolicy()
         configuration.calls = outside.calls
         if let push = outside.push {
             configuration.dispatchers = try push.dispatchers(

@@ -52,6 +52,8 @@ public struct ServerAssembly: Sendable {
         public var acceptsLessPreferredAttestation = false
         /// `true` if authenticators may be older than their metadata trusts.
         public var acceptsOutdatedAuthenticators = false
+        /// The rule by which registrations need evidence about their app; `nil` if the server wants no evidence.
+        public var appAttestation: AppAttestationPolicy?
         /// The proxies whose forwarded headers count.
         public var trustedProxies: [AddressBlock]
         /// Every time, count and size.
@@ -223,6 +225,7 @@ public struct ServerAssembly: Sendable {
         }
         engine.acceptsLessPreferredAttestation = configuration.acceptsLessPreferredAttestation
         engine.acceptsOutdatedAuthenticators = configuration.acceptsOutdatedAuthenticators
+        engine.appAttestation = configuration.appAttestation
         let ceremonies = try CeremonyEngine(
             configuration: engine, store: store, sealing: sealing, time: time, random: random,
             subjects: Subjects(

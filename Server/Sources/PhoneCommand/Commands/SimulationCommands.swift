@@ -115,3 +115,41 @@ struct WipeCommand: AsyncParsableCommand {
         }
     }
 }
+
+/// `countersign-phone app`: sets or shows the app for which the simulated App Attest vouches.
+struct AppCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "app", abstract: "Tell the simulated App Attest which app this is.",
+        discussion: """
+            Registrations at servers that ask for it then have an attestation, under a root of this phone's own: its \
+            certificate is written to app-root.pem in the phone's folder. A server for trying out takes it with \
+            `countersign serve --simulated-app-root`. Without an option, what is simulated is shown.
+            """)
+
+    @Option(help: "The app, as TEAM.BUNDLE: ABCDE12345.com.example.bank.")
+    var name: String?
+
+    @Flag(help: "Simulate no App Attest.")
+    var none = false
+
+    @OptionGroup var phone: PhoneOptions
+
+    func validate() throws {
+        if self.none, self.name != nil { throw ValidationError("--none excludes --name.") }
+    }
+
+    func run() async throws {
+        let report = Report(isJSON: self.phone.json, language: self.phone.messageLanguage)
+        try await report.running {
+            let app = SimulatedApp(home: try PhoneDevice(self.phone).home)
+            if self.none || self.name != nil { try app.set(self.name) }
+            guard let name = app.name else {
+                report.say(["simulated": .bool(true)]) { $0.print("No App Attest is simulated.") }
+                return
+            }
+            report.say(["app": .string(name), "root": .string(app.rootPath), "simulated": .bool(true)]) {
+                $0.print("The simulated App Attest vouches for \(name). The certificate of its root: \(app.rootPath)")
+            }
+        }
+    }
+}

@@ -42,7 +42,7 @@ struct PhoneDevice: Sendable {
         try keyStore.keep(home: home)
         self.platform = DevicePlatform(
             storage: self.storage, keys: keys, fingerprintSensor: self.fingerprintSensor, faceSensor: self.faceSensor,
-            devicePasscode: self.passcode, clock: clock)
+            devicePasscode: self.passcode, appAttestor: try SimulatedApp(home: home).attestor(), clock: clock)
         self.waiting = waiting ?? { try await clock.sleep(for: $0) }
         do {
             self.trace = try options.trace.map { path throws(TraceError) in try TraceRecorder(path: path) }

@@ -150,7 +150,7 @@ enum SimulatedState {
     /// The names of all these files, in the phone's folder.
     static let names = [
         "sensor.json", "face.json", "passcode.json", "clock.json", "integrity.json", "sign-in.json", "trust.json",
-        "key-store.json",
+        "key-store.json", "app.json", "app-root.pem",
     ]
 
     static func read(_ path: String) -> JSONObject? {

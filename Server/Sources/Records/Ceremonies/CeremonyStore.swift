@@ -48,6 +48,12 @@ public struct CeremonyChange: Sendable {
     /// ``DeviceIdentityAddition/replacement`` they replace other keys, if the device may authenticate and no device has
     /// one of them.
     public var identityAddition: DeviceIdentityAddition?
+    /// The attested key of the app on a device, in place of an earlier key. The device exists, or is added in the same
+    /// step.
+    public var attestedApp: AttestedAppRecord?
+    /// The counter of an assertion by an attested key. If the device does not have the key any more, or the counter
+    /// cannot advance, the step fails.
+    public var appAdvance: AppCounterAdvance?
     /// Keys of the ceremony's account to delete, as ``DeregistrationStore`` does. The store knows the names of the
     /// deleted keys for as long as the ceremony: ``RedeemedCeremony/deregistered``.
     public var deregistration: CredentialSelection?
@@ -233,10 +239,10 @@ public protocol CeremonyStore: DeregistrationStore {
     /// Finds a ceremony, lets `judge` decide, and writes the row and the change. Returns `nil` if the ceremony does not
     /// exist.
     ///
-    /// Throws `conflict` if a counter does not advance, if a key with that model and name exists already, if another
-    /// device has a new device's identity key, or if the device to activate is gone. Throws `forbidden` if the account
-    /// is locked or a key is not active. Throws `notFound` if a key, or the device that a key is to join, is gone or
-    /// not active.
+    /// Throws `conflict` if a counter of a key or of an app does not advance, if a key with that model and name exists
+    /// already, if another device has a new device's identity key, or if the device to activate is gone. Throws
+    /// `forbidden` if the account is locked or a key is not active. Throws `notFound` if a key, or the device that a key
+    /// is to join, is gone or not active.
     func change(_ key: CeremonyKey, judge: @escaping CeremonyJudge) async throws -> CeremonyRecord?
 
     /// Accepts the answer to a challenge without a row. Notes the challenge, lets `judge` decide with the stored data

@@ -62,6 +62,7 @@ package struct SealedColumn: Sendable {
         SealedColumn("device", "name", .deviceName), SealedColumn("device", "push_address", .pushAddress),
         SealedColumn("device_identity", "signing_key", .deviceSigningKey, by: "device_id"),
         SealedColumn("device_identity", "encryption_key", .deviceEncryptionKey, by: "device_id"),
+        SealedColumn("attested_app", "public_key", .attestedAppKey, by: "device_id"),
         SealedColumn("credential", "public_key", .boundPublicKey, .place),
         SealedColumn("credential", "attestation", .attestation),
         SealedColumn("credential", "picture_displays", .pictureDisplays),

@@ -64,13 +64,15 @@ struct CeremonyChanges {
 
     /// Admits the further changes of a step, except for the advances of counters. Throws `conflict` if a device is
     /// added with a key that is registered already, or with another device's key for itself, and if a device to
-    /// activate is gone. Throws as ``CredentialRows/requireDevices(of:)`` for further keys, as
-    /// ``MessageRows/draft(_:of:)`` and as ``IdentityHistoryRows/admit(_:)``.
+    /// activate is gone. Throws as ``AttestedAppRows/requireAdvance(_:)`` for the counter of an app, as
+    /// ``CredentialRows/requireDevices(of:)`` for further keys, as ``MessageRows/draft(_:of:)`` and as
+    /// ``IdentityHistoryRows/admit(_:)``.
     func admit(
         _ change: CeremonyChange, to ceremony: CeremonyRecord?, _ sealing: Sealing
     ) throws -> AdmittedChange {
         try change.registration.map { try DeviceRows(self.db).requireNewKeys(of: $0, sealing) }
         try CredentialRows(self.db).requireDevices(of: change.newCredentials)
+        try change.appAdvance.map { try AttestedAppRows(self.db).requireAdvance($0) }
         try change.deviceToActivate(of: ceremony).map { try DeviceRows(self.db).requireDevice(id: $0) }
         let messages = try ceremony.map { ceremony in
             try change.messages.map { try MessageRows(self.db).draft($0, of: ceremony) }
@@ -112,6 +114,8 @@ struct CeremonyChanges {
         case .register(let registration): try DeviceRows(self.db).insert(registration, sealing)
         case .join(let keys): try CredentialRows(self.db).join(keys, sealing)
         case .addIdentity(let addition): try DeviceIdentityRows(self.db).add(addition, sealing)
+        case .keepApp(let app): try AttestedAppRows(self.db).keep(app, sealing)
+        case .advanceApp(let advance): try AttestedAppRows(self.db).advance(advance)
         case .activate(let device, let end): try DeviceRows(self.db).activateDevice(id: device, limitedUntil: end)
         case .replaceKeys(let device, let account):
             let losers = try DeviceEnds(self.db).replaceKeys(

@@ -104,6 +104,12 @@ package struct DeviceIdentityRows {
             ])
     }
 
+    /// Returns the signing key of a device; `nil` for a device without keys of its own, and for a removed device.
+    func signingKey(ofDevice id: String, _ sealing: Sealing) throws -> [UInt8]? {
+        try self.db.row("SELECT signing_key FROM device_identity WHERE device_id = ? AND ended_at IS NULL", [id])
+            .map { try sealing.open(try $0.bytes("signing_key"), purpose: .deviceSigningKey, row: id) }
+    }
+
     /// Deletes the keys of an unconfirmed device.
     func deleteIdentity(ofDevice id: String) throws {
         try self.db.run("DELETE FROM device_identity WHERE device_id = ?", [id])

@@ -270,6 +270,18 @@ extension Migration {
                 """)
     }
 
+    /// Adds the attested keys of the apps on devices. An existing device has none.
+    static let attestedApps = Migration(name: "attested keys of apps") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE attested_app (
+                    device_id TEXT PRIMARY KEY REFERENCES device (id) ON DELETE CASCADE, team_id TEXT NOT NULL,
+                    bundle_id TEXT NOT NULL, environment TEXT NOT NULL, key_id BLOB NOT NULL,
+                    public_key BLOB NOT NULL, counter INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                """)
+    }
+
     static let inventedAccounts = Migration(name: "invented accounts") { db, _ in
         try db.execute(
             sql: "CREATE TABLE invented_accounts (id INTEGER PRIMARY KEY CHECK (id = 1), document TEXT NOT NULL) STRICT"

@@ -23,6 +23,12 @@ public enum AppAttestationRefusal: String, Error, Hashable, Sendable, CaseIterab
     case counter
     /// The signature of an assertion is wrong.
     case signature
+    /// There is no attestation and no assertion, and the policy requires one.
+    case missing
+    /// The device of an assertion has no attested key.
+    case unknownKey
+    /// The app that the operating system's maker names is not the app that the answer names as its facet.
+    case otherFacet
 }
 
 /// Verifies the attestations that Apple's App Attest makes of keys of apps ("Validating apps that connect to your
@@ -50,18 +56,9 @@ public struct AppAttestationVerifier: Sendable {
     /// The nonce's extension of a leaf.
     private static let nonceExtension: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 8, 2]
 
-    /// Returns the hash that an app has to let App Attest sign in a registration, 32 bytes. The hash binds the
-    /// attestation to one ceremony and to one device.
-    ///
-    /// - Parameters:
-    ///   - finalChallengeHash: SHA-256 of the final challenge parameters that the registration's assertion answers.
-    ///   - signingKey: The device's own signing key of the same registration (`DeviceKeyAnnouncement`).
-    public static func clientDataHash(finalChallengeHash: [UInt8], signingKey: [UInt8]) -> [UInt8] {
-        Array(SHA256.hash(data: Array("countersign.app-attestation.1".utf8) + finalChallengeHash + signingKey))
-    }
-
     private let roots: [AttestationCertificate]
-    private let apps: [AttestedApp]
+    /// The apps whose keys are taken.
+    let apps: [AttestedApp]
 
     /// Makes a verifier for apps.
     ///
@@ -84,7 +81,7 @@ public struct AppAttestationVerifier: Sendable {
     ///     challenge.
     ///   - now: The time at which all certificates of the path have to be valid.
     ///
-    /// Throws ``AppAttestationRefusal``: every case but `signature`.
+    /// Throws ``AppAttestationRefusal``: every case but `signature`, `missing`, `unknownKey` and `otherFacet`.
     public func verify(
         attestation: [UInt8], keyID: [UInt8], clientDataHash: [UInt8], at now: Timestamp
     ) throws(AppAttestationRefusal) -> AttestedAppKey {

@@ -45,8 +45,23 @@ public struct AttestedApp: Hashable, Sendable {
         self.environment = environment
     }
 
+    /// Reads `TEAM.BUNDLE`, or `TEAM.BUNDLE=ENVIRONMENT`; the environment is otherwise `production`.
+    ///
+    /// Throws ``UAFError`` `invalidValue` for another text.
+    public init(_ text: String) throws(UAFError) {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let name = parts[0].split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard name.count == 2,
+            let environment = parts.count == 1 ? .production : Environment(rawValue: String(parts[1]))
+        else { throw UAFError(.invalidValue, "an app, which is TEAM.BUNDLE or TEAM.BUNDLE=ENVIRONMENT") }
+        try self.init(teamID: String(name[0]), bundleID: String(name[1]), environment: environment)
+    }
+
+    /// The team and the bundle, joined by a period, as App Attest names the app.
+    public var name: String { "\(self.teamID).\(self.bundleID)" }
+
     /// The hash by which authenticator data names the app (`rpIdHash`).
-    var hash: [UInt8] { Array(SHA256.hash(data: Array("\(self.teamID).\(self.bundleID)".utf8))) }
+    var hash: [UInt8] { Array(SHA256.hash(data: Array(self.name.utf8))) }
 }
 
 /// A key of an app that an attestation vouched for, with the number of its last assertion.
@@ -66,6 +81,9 @@ public struct AttestedAppKey: Hashable, Sendable {
         }
         self.init(attested: app, publicKey: publicKey, counter: counter)
     }
+
+    /// The name of the key at App Attest: SHA-256 of the point, 32 bytes.
+    public var keyID: [UInt8] { Array(SHA256.hash(data: self.publicKey)) }
 
     init(attested app: AttestedApp, publicKey: [UInt8], counter: UInt32) {
         self.app = app

@@ -43,6 +43,8 @@ public struct VerifiedRegistration: Hashable, Sendable {
     public let facetID: FacetID
     /// The keys with which the device proves its own identity, if a new key has signed their announcement.
     public let deviceKeys: DeviceKeyAnnouncement?
+    /// SHA-256 of the final challenge parameters that every assertion answers.
+    public let finalChallengeHash: [UInt8]
 
     /// A new key.
     public struct Key: Hashable, Sendable {
@@ -174,7 +176,8 @@ public struct RegistrationVerifier: Sendable {
         return VerifiedRegistration(
             username: expected.username, keys: keys, alternative: selection.alternative, facetID: params.facetID,
             deviceKeys: try .init(
-                signed: response.assertions.flatMap(\.keyRegistrationData.extensions), finalChallengeHash: hash))
+                signed: response.assertions.flatMap(\.keyRegistrationData.extensions), finalChallengeHash: hash),
+            finalChallengeHash: hash)
     }
 
     private func check(

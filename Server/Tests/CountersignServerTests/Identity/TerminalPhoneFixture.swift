@@ -49,10 +49,16 @@ struct TerminalPhoneFixture: Sendable {
         "attributes": .object(["givenName": .string("required"), "email": .string("required")]),
     ]
 
+    /// A folder for a phone, which ``run(sendsMail:home:configure:_:)`` deletes.
+    static func newHome() -> String { NSTemporaryDirectory() + "phone-" + RandomSource.system.token(byteCount: 8) }
+
     /// Runs a test with a person who has two addresses, and no first name.
-    static func run(sendsMail: Bool = true, _ test: @Sendable (Self) async throws -> Void) async throws {
-        let server = try await ServerFixture(sendsMail: sendsMail)
-        let home = NSTemporaryDirectory() + "phone-" + RandomSource.system.token(byteCount: 8)
+    static func run(
+        sendsMail: Bool = true, home: String = Self.newHome(),
+        configure: (inout ServerAssembly.Configuration) -> Void = { _ in },
+        _ test: @Sendable (Self) async throws -> Void
+    ) async throws {
+        let server = try await ServerFixture(sendsMail: sendsMail, configure: configure)
         defer { try? FileManager.default.removeItem(atPath: home) }
         try await server.withPublicClient { client in
             let party = try await server.service(Self.profile)

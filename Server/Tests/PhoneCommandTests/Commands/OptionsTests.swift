@@ -34,6 +34,7 @@ struct OptionsTests {
             ["deregister", "alice", "--only", "everything"], ["sensor", "--fingerprint", "none"],
             ["sensor", "--face", "wink"], ["sensor", "--passcode", "changed"], ["clock", "--skew", "86401"],
             ["clock", "--skew", "-86401"], ["integrity", "--sound", "--rooted"], ["trust", "https://id.example"],
+            ["app", "--none", "--name", "a"],
             ["scan", "x", "--alias", "email"], ["scan", "x", "--alias", "shoeSize=home"],
             ["scan", "x", "--factor", "pin,nose"], ["scan", "x", "--factor", "pin,pin"], ["scan", "x", "--factor", ""],
             ["pin", "change", "--pin", "1", "--pin-stdin"], ["pin", "change", "alice", "--pin", "1"],
@@ -71,6 +72,7 @@ struct OptionsTests {
             ["activation", "new", "--name", "n", "--mail", "--qr-file", "f.png", "--pin-stdin"],
             ["account", "delete", "--approve"], ["depersonalize", "--approve", "--server", "https://id.example"],
             ["integrity", "--rooted", "--hooked"], ["integrity"], ["trust", "https://id.example", "--key", "-"],
+            ["app", "--name", "ABCDE12345.a"], ["app", "--none"],
         ])
     func taken(line: [String]) {
         #expect(!self.isRefused(line))

@@ -82,6 +82,33 @@ struct SimulatedDeviceTests {
         }
     }
 
+    @Test("The simulated App Attest vouches for the app that it was told, under one root, until it is taken away")
+    func app() async throws {
+        try await withHome { home in
+            #expect(try SimulatedApp(home: home).attestor() == nil && SimulatedApp(home: home).name == nil)
+            try SimulatedApp(home: home).set("ABCDE12345.com.example.bank")
+            let first = try #require(try SimulatedApp(home: home).attestor())
+            let written = try String(contentsOfFile: "\(home)/app-root.pem", encoding: .utf8)
+            #expect(first.app == "ABCDE12345.com.example.bank")
+            #expect(
+                Data(base64Encoded: written.split(separator: "\n").dropFirst().dropLast().joined())
+                    == Data(first.root))
+            try SimulatedApp(home: home).set("ABCDE12345.com.example.other")
+            let second = try #require(try SimulatedApp(home: home).attestor())
+            #expect(second.app == "ABCDE12345.com.example.other" && second.root == first.root)
+            try SimulatedApp(home: home).set(nil)
+            #expect(try SimulatedApp(home: home).attestor() == nil)
+        }
+        try await withHome { home in
+            try SimulatedApp(home: home).set("ABCDE12345.com.example.bank")
+            try await withHome { other in
+                try SimulatedApp(home: other).set("ABCDE12345.com.example.bank")
+                let roots = try [home, other].map { try SimulatedApp(home: $0).attestor()?.root }
+                #expect(roots[0] != roots[1])
+            }
+        }
+    }
+
     @Test("Only a changed set of fingers has another name")
     func enrolledFingers() async throws {
         try await withHome { home in

@@ -109,6 +109,8 @@ struct CeremonyRuleTests {
         case .register(let registration): "register \(registration.device.id)"
         case .join(let keys): "join \(keys.count)"
         case .addIdentity(let addition): "identity of \(addition.deviceID)"
+        case .keepApp(let app): "app \(app.bundleID) of \(app.deviceID)"
+        case .advanceApp(let advance): "app's counter \(advance.counter) of \(advance.deviceID)"
         case .activate(let device): "activate \(device)"
         case .replaceKeys(let device, let account): "replace keys of \(account) by \(device)"
         case .discard(let device): "discard \(device)"
@@ -144,6 +146,10 @@ struct CeremonyRuleTests {
         change.newCredentials = [Self.key]
         change.identityAddition = DeviceIdentityAddition(
             deviceID: "phone", accountID: "alice", identity: identity, audit: Self.event)
+        change.attestedApp = AttestedAppRecord(
+            deviceID: "phone", teamID: "team", bundleID: "bundle", environment: "production", keyID: [1],
+            publicKey: [4], counter: 0)
+        change.appAdvance = AppCounterAdvance(deviceID: "phone", keyID: [1], counter: 3)
         change.deviceFate = .activate
         change.deregistration = .all
         change.newTokens = [DispatchTokenRecord(digest: [1], channel: .link, expiresAt: Self.now)]
@@ -180,7 +186,9 @@ struct CeremonyRuleTests {
 
     @Test("The writes of a whole change, in their order")
     func wholeChange() {
-        let before = ["register phone", "join 1", "identity of phone"]
+        let before = [
+            "register phone", "join 1", "identity of phone", "app bundle of phone", "app's counter 3 of phone",
+        ]
         let after = [
             "outcome", "change change", "letter to alice, at most 3", "letter to alice, at most 4",
             "attempt attempt back", "pushes to alice forgiven", "bank rests for alice at 8", "audit event",

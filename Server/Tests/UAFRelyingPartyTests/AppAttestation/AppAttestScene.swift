@@ -46,7 +46,7 @@ struct AppAttestScene {
 
     var listed: [AttestedApp]
     var key = P256.Signing.PrivateKey()
-    var clientDataHash = AppAttestationVerifier.clientDataHash(
+    var clientDataHash = AppEvidence.clientDataHash(
         finalChallengeHash: bytes(32, 1), signingKey: bytes(65, 2))
     /// The team and the bundle that the attestation names.
     var appName = "ABCDE12345.com.example.bank"

@@ -118,7 +118,7 @@ struct AppAttestationVerifierTests {
         let scene = try AppAttestScene()
         let (object, verifier) = try scene.attestation()
         for (challenge, key) in [(bytes(32, 3), bytes(65, 2)), (bytes(32, 1), bytes(65, 3))] {
-            let hash = AppAttestationVerifier.clientDataHash(finalChallengeHash: challenge, signingKey: key)
+            let hash = AppEvidence.clientDataHash(finalChallengeHash: challenge, signingKey: key)
             #expect(throws: AppAttestationRefusal.otherClientData) {
                 try verifier.verify(
                     attestation: object, keyID: scene.keyID, clientDataHash: hash, at: AppAttestScene.now)

@@ -17,6 +17,9 @@ package enum KeyRefusal: Sendable {
     /// The refusal of the activation of a device that does not exist.
     package static let ofActivation = StoreError(.conflict, "the device is gone")
 
+    /// The refusal of an assertion of an app that is not by the device's present key, or whose number has counted.
+    package static let ofAppCounter = StoreError(.conflict, "the counter of an app does not advance")
+
     /// Throws the refusal of a signature unless its counter was taken.
     ///
     /// - Parameter mayBeUsed: As of ``ofAdvance(mayBeUsed:)``. The value is read for a refusal alone.

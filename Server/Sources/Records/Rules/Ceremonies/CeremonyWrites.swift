@@ -8,6 +8,10 @@ package enum CeremonyWrite: Sendable {
     case join([CredentialRecord])
     /// A device's keys for itself are added.
     case addIdentity(DeviceIdentityAddition)
+    /// The attested key of the app on a device is kept.
+    case keepApp(AttestedAppRecord)
+    /// The counter of an attested key advances.
+    case advanceApp(AppCounterAdvance)
     /// A device may authenticate from now on, and is limited until a moment; `nil` for a device without limits.
     case activate(device: String, limitedUntil: Timestamp?)
     /// The keys of the account that a device replaces are deleted, with the devices that have no keys left.
@@ -57,6 +61,8 @@ extension CeremonyChange {
         if let registration = self.registration { try carryOut(.register(registration)) }
         if !self.newCredentials.isEmpty { try carryOut(.join(self.newCredentials)) }
         if let addition = self.identityAddition { try carryOut(.addIdentity(addition)) }
+        if let app = self.attestedApp { try carryOut(.keepApp(app)) }
+        if let advance = self.appAdvance { try carryOut(.advanceApp(advance)) }
         if let ceremony { try self.forEachOwnWrite(to: ceremony, carryOut) }
         if self.identityOutcome != nil { try carryOut(.keepOutcome) }
         if let (record, mail) = self.accountChange {
