@@ -1,3 +1,4 @@
+import CountersignTestKit
 import Foundation
 import Testing
 import UAFClient
