@@ -271,14 +271,16 @@ let package = Package(
         .testTarget(
             name: "CountersignCommandTests",
             dependencies: sdk(
-                "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "CountersignTestKit") + [
-                    "CountersignCommand", "CountersignServer", "Endpoints", "CeremonyEngine", "OAuthProvider",
-                    "AppSignIn", "Accounts", "Push", "SQLStore", "SQLiteStore", "UAFRelyingParty", "Settings",
-                    "Records", "Sealing", arguments,
-                    hummingbird, hummingbirdTesting, httpTypes, crypto, lifecycle, log, metrics, hummingbirdTLS,
-                    httpClient, nio,
-                    nioHTTP1, nioEmbedded, nioSSL, x509, asn1,
-                ]),
+                "_Primitives", "JOSE", "PersonalInformation", "UAF", "UAFClient", "Ceremony", "OAuth",
+                "CountersignTestKit"
+            ) + [
+                "CountersignCommand", "CountersignServer", "Endpoints", "CeremonyEngine", "OAuthProvider",
+                "AppSignIn", "Accounts", "Push", "SQLStore", "SQLiteStore", "UAFRelyingParty", "Settings",
+                "Records", "Sealing", arguments,
+                hummingbird, hummingbirdTesting, httpTypes, crypto, lifecycle, log, metrics, hummingbirdTLS,
+                httpClient, nio,
+                nioHTTP1, nioEmbedded, nioSSL, x509, asn1,
+            ]),
         // The fuzz targets' code for data that only the server judges.
         .testTarget(
             name: "ServerFuzzReplayTests",

@@ -2,6 +2,7 @@ import CountersignTestKit
 import Foundation
 import Testing
 import UAF
+import UAFClient
 import UAFRelyingParty
 import _Primitives
 
