@@ -9,6 +9,7 @@ import http.server
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import threading
@@ -181,7 +182,7 @@ class Firefox:
         self._process = subprocess.Popen(
             ["firefox-esr", "--headless", "--no-remote", "--profile", str(profile),
              f"{page}/"],
-            stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT, start_new_session=True,
             env=environment | {"HOME": str(folder), "MOZ_CRASHREPORTER_DISABLE": "1", "XDG_RUNTIME_DIR": str(folder)})
 
     def stop(self):
@@ -189,8 +190,13 @@ class Firefox:
         try:
             self._process.wait(30)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            pass
+        # The processes of pages would write to the profile for a moment more.
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self._process.wait()
         self._log.close()
         self._pages.shutdown()
         self._pages.server_close()
