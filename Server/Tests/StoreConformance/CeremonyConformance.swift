@@ -430,17 +430,60 @@ public enum CeremonyConformance {
                 _ = try await store.change(.id(name)) { _ in
                     var change = CeremonyChange()
                     change.deviceFate = fate
+                    change.deviceLimit = .start + .seconds(7)
                     return change
                 }
                 let devices = try await store.devices(accountID: "account-\(name)")
                 let credentials = try await store.credentials(accountID: "account-\(name)")
                 if fate == .activate {
                     try expect(devices.map(\.isActive) == [true], "the device is active")
+                    try expect(devices[0].standing.limitedUntil == .start + .seconds(7), "and limited")
                     try expect(credentials.map(\.isActive) == [true], "and its keys")
                 } else {
                     try expect(devices.isEmpty && credentials.isEmpty, "the device and its keys are gone")
                 }
             }
+        },
+        ConformanceCheck("a companion changes in the same step, and neither ceremony changes if one judge throws") {
+            store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            for id in ["question", "enrolment"] {
+                try await store.createCeremony(
+                    sampleCeremony(id, kind: .registration, account: "account-alice"), tokens: [], audit: nil)
+            }
+            @Sendable func step(_ companion: String, failing: Bool) -> CeremonyJudge {
+                { record in
+                    record.uafStatusCode = 1200
+                    var change = CeremonyChange()
+                    change.audit = [sampleAudit("of the first")]
+                    change.companion = (
+                        companion,
+                        { other in
+                            if failing { throw StoreError(.conflict, "the second judge") }
+                            other.uafStatusCode = 1202
+                            var change = CeremonyChange()
+                            change.audit = [sampleAudit("of the second")]
+                            return change
+                        }
+                    )
+                    return change
+                }
+            }
+            func codes() async throws -> [Int?] {
+                [
+                    try await store.ceremony(.id("question"))?.uafStatusCode,
+                    try await store.ceremony(.id("enrolment"))?.uafStatusCode,
+                ]
+            }
+            try await expectError(StoreError(.conflict, "")) {
+                _ = try await store.change(.id("question"), judge: step("enrolment", failing: true))
+            }
+            try await expectError(StoreError(.forbidden, "")) {
+                _ = try await store.change(.id("question"), judge: step("none", failing: false))
+            }
+            try expect(try await codes() == [nil, nil], "nothing has changed")
+            _ = try await store.change(.id("question"), judge: step("enrolment", failing: false))
+            try expect(try await codes() == [1200, 1202], "both have changed")
         },
     ]
 }

@@ -70,7 +70,7 @@ public enum AccountChangeConformance {
             store in
             let additions: [AccountAddition] = [
                 .device, .provider("a b"), .email("a@b.example"), .phone("+49 1"), .password, .secondFactor,
-                .recoveryCodes, .nothing, .email(" \u{301}"),
+                .recoveryCodes, .nothing, .email(" \u{301}"), .approvedDevice("device-a"),
             ]
             for (number, addition) in additions.enumerated() {
                 let change = Self.change(addition, "change-\(number)")
@@ -89,8 +89,21 @@ public enum AccountChangeConformance {
             let first = try await store.accountChanges(accountID: Self.alice, after: .start, limit: 9).first
             try expect(first?.id == "change-3" && first?.decidedAt == Self.decided, "the latest decision is first")
             try expect(try await store.deleteAccountChanges(before: Self.decided, limit: 3) == 3, "so many")
-            try expect(try await store.deleteAccountChanges(before: Self.decided, limit: 99) == 5, "the others")
+            try expect(try await store.deleteAccountChanges(before: Self.decided, limit: 99) == 6, "the others")
             try expect(try await store.accountChange("change-3") != nil, "decided later")
+        },
+        ConformanceCheck("a device that another device approved rests with its change, and wakes with it alone") {
+            store in
+            try await enrol(store)
+            let device = "device-phone-alice"
+            try await Self.keep(Self.change(.approvedDevice(device)), store)
+            func standing() async throws -> DeviceStanding? {
+                try await store.devices(accountID: Self.alice).first { $0.id == device }?.standing
+            }
+            try expect(try await Self.decide(.disowned, store), "disowned")
+            try expect(try await standing()?.restedAt == Self.decided, "it rests")
+            try expect(try await Self.decide(.reclaimed, store, after: 1), "reclaimed")
+            try expect(try await standing() == DeviceStanding(), "it is in use")
         },
         ConformanceCheck("a decision is made once in each direction, for its own account, with an event") { store in
             try await Self.keep(Self.change(.nothing), store)
