@@ -2,6 +2,7 @@ import Ceremony
 import Countersign
 import CountersignTestKit
 import Foundation
+import JOSE
 import Synchronization
 import Testing
 import UAF
