@@ -61,6 +61,12 @@ public struct OutOfBandPayload: Hashable, Sendable {
     /// and the shortest escapes. A number that is not a whole number of 64 bits has the precision of a `Double` (RFC
     /// 7493, section 2.2).
     public let data: String?
+    /// The name of the only device that may redeem the token, by the thumbprint (RFC 7638) of the device's encryption key
+    /// (`device_key` in `nma_data`); `nil` for a token that any device may redeem.
+    ///
+    /// The device proves the redemption with its own key (`Device-Proof`), so the token is worth nothing to a reader of
+    /// the payload.
+    public let deviceKey: String?
 
     /// `true` if the payload was read from a link. Writing a payload loses this property.
     ///
@@ -73,32 +79,54 @@ public struct OutOfBandPayload: Hashable, Sendable {
 
     /// Creates a payload of version 1.
     ///
-    /// `data`, if given, is the text of a JSON object with at least one member, and without the members `token` and
-    /// `redeem_url`. Any other text, and a payload of more than ``maximumLength`` bytes, throws
-    /// ``OutOfBandPayloadError/Code/malformedPayload``.
-    public init(redeemData: RedeemData, data: String? = nil) throws(OutOfBandPayloadError) {
+    /// `data`, if given, is the text of a JSON object with at least one member, and without the members `token`,
+    /// `redeem_url` and `device_key`. `deviceKey`, if given, has 1 to 64 letters of base64url. Any other text, and a
+    /// payload of more than ``maximumLength`` bytes, throws ``OutOfBandPayloadError/Code/malformedPayload``.
+    public init(redeemData: RedeemData, data: String? = nil, deviceKey: String? = nil) throws(OutOfBandPayloadError) {
         var attributes: JSONObject = [:]
         if let data {
             guard case .object(let object)? = try? JSON(parsing: data, limits: Self.limits(beside: 5)),
-                !object.members.isEmpty, object["token"] == nil, object["redeem_url"] == nil
+                !object.members.isEmpty, !Self.ownMembers.contains(where: { object[$0] != nil })
             else {
                 throw OutOfBandPayloadError(.malformedPayload, "data is not an object of further members")
             }
             attributes = object
         }
-        try self.init(redeemData: redeemData, attributes: attributes)
+        try self.init(redeemData: redeemData, attributes: attributes, deviceKey: deviceKey)
     }
 
-    private init(redeemData: RedeemData, attributes: JSONObject) throws(OutOfBandPayloadError) {
+    private init(
+        redeemData: RedeemData, attributes: JSONObject, deviceKey: String?
+    ) throws(OutOfBandPayloadError) {
+        guard deviceKey.map(Self.isKeyName) ?? true else {
+            throw OutOfBandPayloadError(.malformedPayload, "device_key is no name of a key")
+        }
         self.contentType = Self.plainType
         self.version = "1"
         self.redeemData = redeemData
+        self.deviceKey = deviceKey
         self.data = attributes.members.isEmpty ? nil : JSON.object(attributes).text
         // The check also runs after reading. A text that was read can be shorter than the text that this type writes
         // for the same payload, and the written text must not be too long either.
         guard (self.data ?? "").utf8.count <= Self.maximumLength, self.json.utf8.count <= Self.maximumLength else {
             throw OutOfBandPayloadError(.malformedPayload, "longer than \(Self.maximumLength) bytes")
         }
+    }
+
+    /// The members of `nma_data` that are not the service's.
+    private static let ownMembers = ["token", "redeem_url", "device_key"]
+
+    /// Returns `true` for 1 to 64 letters of base64url.
+    private static func isKeyName(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
     }
 
     private static let limits = JSONLimits(bytes: maximumLength, depth: 6, values: 128)
@@ -211,9 +239,11 @@ extension OutOfBandPayload {
         var attributes = content
         let token: String
         let address: String
+        let deviceKey: String?
         do {
             token = try attributes.requiredString("token")
             address = try attributes.requiredString("redeem_url")
+            deviceKey = try attributes.string("device_key")
         } catch {
             throw OutOfBandPayloadError(reading: error)
         }
@@ -221,9 +251,9 @@ extension OutOfBandPayload {
         guard address.utf8.allSatisfy({ $0 < 0x80 }), address.utf8.count <= 2048,
             let redeemURL = URL(string: address, encodingInvalidCharacters: false)
         else { throw OutOfBandPayloadError(.malformedPayload, "redeem_url is no address") }
-        attributes["token"] = nil
-        attributes["redeem_url"] = nil
-        try self.init(redeemData: RedeemData(token: token, redeemURL: redeemURL), attributes: attributes)
+        for name in Self.ownMembers { attributes[name] = nil }
+        try self.init(
+            redeemData: RedeemData(token: token, redeemURL: redeemURL), attributes: attributes, deviceKey: deviceKey)
     }
 }
 
@@ -237,12 +267,13 @@ extension OutOfBandPayload {
     /// The JSON text, with the members in the order of the documentation. The text contains the token.
     public var json: String { Self.text(.object(self.content), of: Self.plainType) }
 
-    /// The members of `nma_data`: token, address and the service's members.
+    /// The members of `nma_data`: token, address, the device's key and the service's members.
     var content: JSONObject {
         var content: JSONObject = [
             "token": .string(self.redeemData.token),
             "redeem_url": .string(self.redeemData.redeemURL.absoluteString),
         ]
+        content["device_key"] = self.deviceKey.map(JSON.string)
         if let data, case .object(let attributes)? = try? JSON(parsing: data, limits: Self.limits) {
             for member in attributes.members { content[member.name] = member.value }
         }
@@ -274,11 +305,13 @@ extension OutOfBandPayload {
     public static func == (left: Self, right: Self) -> Bool {
         left.contentType == right.contentType && left.version == right.version && left.redeemData == right.redeemData
             && left.data.map(ExactText.init) == right.data.map(ExactText.init)
+            && left.deviceKey.map(ExactText.init) == right.deviceKey.map(ExactText.init)
     }
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(self.redeemData)
         hasher.combine(self.data.map(ExactText.init))
+        hasher.combine(self.deviceKey.map(ExactText.init))
     }
 }
 

@@ -107,7 +107,8 @@ package struct PublicAPI: Sendable {
         let (ceremonies, provider) = (self.parts.ceremonies, self.parts.provider)
         let devices = DeviceAuthorization(
             provider: provider, directory: self.parts.directory, proofs: ceremonies.deviceProofs)
-        let redemptions = RedeemRoutes(redemptions: ceremonies.redemptions, limits: self.limits, trace: self.trace)
+        let redemptions = RedeemRoutes(
+            redemptions: ceremonies.redemptions, devices: devices, limits: self.limits, trace: self.trace)
         let uaf = UAFRoutes(
             ceremonies: ceremonies, provider: provider, devices: devices,
             clients: ClientAuthorization(provider: provider),

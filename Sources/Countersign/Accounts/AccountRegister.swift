@@ -58,6 +58,8 @@ struct PendingDeregistration: Equatable, Sendable {
     let redeemURL: URL
     /// The server of the accounts.
     let baseURL: URL
+    /// The name of the encryption key of the only device that may redeem the token; `nil` for every device.
+    let deviceKey: String?
 }
 
 /// The accounts and the data of the device: one value in the secure storage, always replaced as a whole.
@@ -323,11 +325,13 @@ actor AccountRegister: CustomReflectable {
         if !content.deregistrations.isEmpty {
             object["deregistrations"] = .array(
                 content.deregistrations.map { deregistration in
-                    .object([
+                    var object: JSONObject = [
                         "token": .string(deregistration.token),
                         "redeemUrl": .string(deregistration.redeemURL.absoluteString),
                         "baseUrl": .string(deregistration.baseURL.absoluteString),
-                    ])
+                    ]
+                    object["deviceKey"] = deregistration.deviceKey.map(JSON.string)
+                    return .object(object)
                 })
         }
         let bytes = JSON.object(object).serialized
@@ -372,7 +376,8 @@ actor AccountRegister: CustomReflectable {
                 else { throw StorageError(.corrupt, "a deregistration's address") }
                 content.deregistrations.append(
                     PendingDeregistration(
-                        token: try deregistration.requiredString("token"), redeemURL: redeemURL, baseURL: baseURL))
+                        token: try deregistration.requiredString("token"), redeemURL: redeemURL, baseURL: baseURL,
+                        deviceKey: try deregistration.string("deviceKey")))
             }
             return content
         } catch let error as StorageError {

@@ -120,19 +120,28 @@ struct DeviceIdentities: Sendable {
         return try DeviceIdentity(kept, of: account, self.module, self.platform)
     }
 
-    /// Returns the secret that a device key of an account agrees on with a point of P-256 (65 bytes).
-    ///
-    /// `keyID` is the name of the device's encryption key, its thumbprint. The name finds the account among `records`.
-    /// Throws ``JOSEError`` `unknownKey` if no account has the key, and as ``DeviceIdentity/agree(with:)``.
-    func agree(with point: [UInt8], byKey keyID: String, among records: [StoredAccount]) throws -> SecretBytes {
+    /// Returns the account among `records` whose device has the encryption key of that name (RFC 7638), and the device's
+    /// keys; `nil` if no account has the key.
+    func account(ofKey keyID: String, among records: [StoredAccount]) -> (keys: DeviceIdentityKeys, key: AccountKey)? {
         for record in records {
             guard let keys = record.identity,
                 let identity = try? DeviceIdentity(keys, of: record.key, self.module, self.platform),
                 let name = identity.encryptionKey.keyID, name.hasSameBytes(as: keyID)
             else { continue }
-            return try identity.agree(with: point)
+            return (keys, record.key)
         }
-        throw JOSEError(.unknownKey, "kid")
+        return nil
+    }
+
+    /// Returns the secret that a device key of an account agrees on with a point of P-256 (65 bytes).
+    ///
+    /// `keyID` is the name of the device's encryption key, its thumbprint. The name finds the account among `records`.
+    /// Throws ``JOSEError`` `unknownKey` if no account has the key, and as ``DeviceIdentity/agree(with:)``.
+    func agree(with point: [UInt8], byKey keyID: String, among records: [StoredAccount]) throws -> SecretBytes {
+        guard let (keys, account) = self.account(ofKey: keyID, among: records) else {
+            throw JOSEError(.unknownKey, "kid")
+        }
+        return try DeviceIdentity(keys, of: account, self.module, self.platform).agree(with: point)
     }
 
     /// Records the server's answer to a message that announced a device. If the server has stored the device's keys,

@@ -22,18 +22,26 @@ struct DispatchedDeregistration: Sendable {
     let core: ClientCore
     let recording: Recording
 
-    /// Redeems a token at the address of deregistrations. Throws the errors of
-    /// ``ServerExchange/redeem(_:at:timeout:)``.
-    func redeem(_ token: String, at url: URL, timeout: Duration? = nil) async throws -> ReceivedRequest {
+    /// Redeems the token of a payload at the address of deregistrations. Throws the errors of
+    /// ``ServerExchange/redeem(_:at:forDeviceKey:timeout:)``.
+    func redeem(_ payload: OutOfBandPayload) async throws -> ReceivedRequest {
+        try await self.redeem(
+            PendingDeregistration(
+                token: payload.redeemData.token, redeemURL: payload.redeemData.redeemURL,
+                baseURL: self.core.configuration.baseURL, deviceKey: payload.deviceKey))
+    }
+
+    private func redeem(_ noted: PendingDeregistration, timeout: Duration? = nil) async throws -> ReceivedRequest {
         let exchange = ServerExchange(core: self.core, recording: self.recording)
-        try exchange.checkRedeemAddress(url)
-        let noted = PendingDeregistration(
-            token: token, redeemURL: url, baseURL: self.core.configuration.baseURL)
+        try exchange.checkRedeemAddress(noted.redeemURL)
         try await self.core.register.note(noted)
         do {
-            return try await exchange.redeem(token, at: url, timeout: timeout)
-        } catch let error as EngineError where [.tokenUnknown, .tokenExpired, .tokenSpent].contains(error.cause) {
-            // No answer can arrive: the token deleted nothing, or its answer is too old.
+            return try await exchange.redeem(
+                noted.token, at: noted.redeemURL, forDeviceKey: noted.deviceKey, timeout: timeout)
+        } catch let error as EngineError
+            where [.tokenUnknown, .tokenExpired, .tokenSpent, .tokenOfOtherDevice].contains(error.cause)
+        {
+            // No answer can arrive: the token deleted nothing, its answer is too old, or the token is for another device.
             try await self.core.register.settle(noted)
             throw error
         }
@@ -99,8 +107,7 @@ struct DispatchedDeregistration: Sendable {
     private static func resume(_ noted: PendingDeregistration, _ core: ClientCore) async {
         let deregistration = Self(core: core, recording: core.newRecording())
         guard
-            let answer = try? await deregistration.redeem(
-                noted.token, at: noted.redeemURL, timeout: Self.patienceAtStart),
+            let answer = try? await deregistration.redeem(noted, timeout: Self.patienceAtStart),
             answer.message.operation == .deregistration
         else { return }
         _ = try? await deregistration.carryOut(answer, token: noted.token)

@@ -37,6 +37,16 @@ extension ClientCore {
         return .device(identity, of: record.key)
     }
 
+    /// Returns the caller that redeems a token: anybody for a token without the key of a device, or else this device,
+    /// which proves the redemption. Throws ``EngineError`` `tokenOfOtherDevice` if no account of this device has the key.
+    func redeemer(ofTokenFor deviceKey: String?) async throws(EngineError) -> RequestCaller {
+        guard let deviceKey else { return .anybody }
+        guard let (keys, account) = self.identities.account(ofKey: deviceKey, among: await self.register.records) else {
+            throw EngineError(.tokenOfOtherDevice, "no account has the key of the token's device")
+        }
+        return .device(keys, of: account)
+    }
+
     /// Returns the core for requests to the server of an account.
     func atServer(of record: StoredAccount) -> ClientCore {
         guard record.key.server != self.configuration.baseURL else { return self }
@@ -74,19 +84,20 @@ extension ClientCore {
             request.headers += fields
             return try await self.channel.send(request, recording, noting: event)
         case .device(let keys, let account):
-            return try await self.sendProven(request, by: keys, of: account, recording).response
+            return try await self.sendProven(request, by: keys, of: account, recording, noting: event).response
         }
     }
 
     /// Sends a request that this device proves, as ``send(_:by:_:noting:)`` does. Also returns the difference by which the
     /// server's clock is ahead of the device's clock, as far as the server has refused a proof for its time.
     func sendProven(
-        _ request: TransportRequest, by keys: DeviceIdentityKeys, of account: AccountKey, _ recording: Recording
+        _ request: TransportRequest, by keys: DeviceIdentityKeys, of account: AccountKey, _ recording: Recording,
+        noting event: TraceEvent? = nil
     ) async throws -> (response: TransportResponse, clockOffset: Duration) {
         try self.checkName(of: await self.register.record(of: account))
         var clockOffset = Duration.zero
         var response = try await self.channel.send(
-            try await self.proven(request, by: keys, of: account, clockOffset: clockOffset), recording)
+            try await self.proven(request, by: keys, of: account, clockOffset: clockOffset), recording, noting: event)
         if let now = Self.timeOfServer(in: response) {
             clockOffset = now - self.platform.clock.now()
             response = try await self.channel.send(

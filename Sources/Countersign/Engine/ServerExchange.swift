@@ -168,27 +168,34 @@ struct ServerExchange: Sendable {
         }
     }
 
-    /// Does the same as ``redeem(_:at:timeout:)``, and remembers that this device has redeemed the token. Throws
-    /// ``EngineError`` `tokenSpentHere` in place of `tokenSpent` if this device may have redeemed the token.
-    func redeemOnce(_ token: String, at url: URL) async throws -> ReceivedRequest {
+    /// Does the same as ``redeem(_:at:forDeviceKey:timeout:)``, and remembers that this device has redeemed the token.
+    /// Throws ``EngineError`` `tokenSpentHere` in place of `tokenSpent` if this device may have redeemed the token.
+    func redeemOnce(_ payload: OutOfBandPayload) async throws -> ReceivedRequest {
+        let (token, url) = (payload.redeemData.token, payload.redeemData.redeemURL)
         try self.checkRedeemAddress(url)
         let redeemed = self.core.redeemed
         let wasNoted = await redeemed.note(token)
         do {
-            let request = try await self.redeem(token, at: url)
+            let request = try await self.redeem(token, at: url, forDeviceKey: payload.deviceKey)
             await redeemed.confirm(token)
             return request
         } catch let error as EngineError where error.cause == .tokenSpent && wasNoted {
             throw EngineError(.tokenSpentHere, httpStatus: error.httpStatus, "redeemed by this device before")
-        } catch let error as EngineError where [.tokenSpent, .tokenUnknown, .tokenExpired].contains(error.cause) {
+        } catch let error as EngineError
+            where [.tokenSpent, .tokenUnknown, .tokenExpired, .tokenOfOtherDevice].contains(error.cause)
+        {
             await redeemed.forget(token)
             throw error
         }
     }
 
-    /// Redeems a token. Throws ``EngineError`` and the errors of the transport.
-    func redeem(_ token: String, at url: URL, timeout: Duration? = nil) async throws -> ReceivedRequest {
+    /// Redeems a token. The device proves the redemption with its own key if the token is for the device of a key
+    /// (``OutOfBandPayload/deviceKey``). Throws ``EngineError`` and the errors of the transport.
+    func redeem(_ token: String, at url: URL, forDeviceKey deviceKey: String?, timeout: Duration? = nil) async throws
+        -> ReceivedRequest
+    {
         try self.checkRedeemAddress(url)
+        let caller = try await self.core.redeemer(ofTokenFor: deviceKey)
         let redemption = TransportRequest(
             method: "POST", url: url, headers: [("Content-Type", "application/json"), ("Accept", Self.messageType)],
             body: JSON.object(["token": .string(token)]).serialized, timeout: timeout ?? self.timeout)
@@ -196,10 +203,11 @@ struct ServerExchange: Sendable {
         // A token works once: if the token may have arrived, it is not sent again.
         let response = try await retries.sendOnce {
             defer { event = nil }
-            return try await self.core.channel.send(redemption, self.recording, noting: event)
+            return try await self.core.send(redemption, by: caller, self.recording, noting: event)
         }
         switch response.status {
         case 200: break
+        case 401: throw EngineError(.tokenOfOtherDevice, httpStatus: 401, "the server does not accept the proof")
         case 404: throw EngineError(.tokenUnknown, httpStatus: 404)
         case 409: throw EngineError(.tokenSpent, httpStatus: 409)
         case 410: throw EngineError(.tokenExpired, httpStatus: 410)

@@ -21,6 +21,8 @@ struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
         case tokenSpent
         /// The token was not redeemed before its expiry.
         case tokenExpired
+        /// The token was dispatched to another device, or the server does not accept this device's proof.
+        case tokenOfOtherDevice
         /// The token's address has a host that is not configured. Nothing was sent.
         case foreignHost
         /// The token's address is not secure. Nothing was sent.

@@ -68,13 +68,12 @@ public struct Denial: SingleOperation, ServerOperation {
         switch source {
         case .request(let request, let recording): return (request, recording)
         case .payload(let payload):
-            let redeemData = payload.redeemData
-            guard !core.configuration.isForDeregistrations(redeemData.redeemURL) else {
+            guard !core.configuration.isForDeregistrations(payload.redeemData.redeemURL) else {
                 throw OperationError.fido(.protocolError, "a deregistration cannot be denied")
             }
             let recording = core.newRecording()
             let exchange = ServerExchange(core: core, recording: recording)
-            let request = try await exchange.redeemOnce(redeemData.token, at: redeemData.redeemURL)
+            let request = try await exchange.redeemOnce(payload)
             guard request.message.operation == .authentication else {
                 await exchange.decline(request, as: .userCancelled)
                 throw OperationError.fido(.protocolError, "only an authentication can be denied")

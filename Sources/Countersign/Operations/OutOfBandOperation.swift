@@ -56,6 +56,9 @@ public struct OutOfBandOperation: ServerOperation {
 
     /// Redeems the token. Throws ``OperationError``.
     ///
+    /// The device proves the redemption of a token that was dispatched to it. A token that was dispatched to another
+    /// device ends here with ``OperationError/Code/notAuthorized``, and is not used up.
+    ///
     /// The token is sent only to the configured hosts. If the payload came by a link, but the server did not make the
     /// token for a link, the operation ends here with ``OperationError/Code/codeCameByLink``; the server has been told.
     public func execute() async throws -> Redeemed {
@@ -69,8 +72,8 @@ public struct OutOfBandOperation: ServerOperation {
             let deregistration = DispatchedDeregistration(core: core, recording: recording)
             let answer =
                 core.configuration.isForDeregistrations(redeemData.redeemURL)
-                ? try await deregistration.redeem(redeemData.token, at: redeemData.redeemURL)
-                : try await exchange.redeemOnce(redeemData.token, at: redeemData.redeemURL)
+                ? try await deregistration.redeem(payload)
+                : try await exchange.redeemOnce(payload)
             // The server has already deleted its keys, independent of the way in which the token arrived.
             if answer.message.operation == .deregistration {
                 let (accounts, requester) = try await deregistration.carryOut(answer, token: redeemData.token)

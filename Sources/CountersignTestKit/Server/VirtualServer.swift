@@ -56,6 +56,8 @@ public actor VirtualServer: Transport {
         var answer: ReturnUAFRequest
         /// The account whose keys are deleted when the token is redeemed.
         var deregistered: Username?
+        /// The person whose device alone redeems the token; `nil` for every device.
+        var target: Username?
     }
 
     /// The address of the server.
@@ -207,6 +209,19 @@ public actor VirtualServer: Transport {
     public func encrypted(_ payload: OutOfBandPayload, for username: Username) throws -> String {
         guard let key = self.encryptionKeys[username] else { throw JOSEError(.unknownKey, "no device keys") }
         return try payload.encryptedJSON(to: key)
+    }
+
+    /// Binds a payload's token to the device of a person: the server redeems the token only with the device's proof.
+    /// Returns the payload with the name of the device's key. The server has to know devices
+    /// (``serveDevices(dispatchers:now:)``).
+    ///
+    /// Throws `JOSEError` `unknownKey` if no device of the person has announced a key.
+    public func bound(_ payload: OutOfBandPayload, to username: Username) throws -> OutOfBandPayload {
+        guard let key = self.devices?.keys[username]?.encryption.keyID else {
+            throw JOSEError(.unknownKey, "no device keys")
+        }
+        self.ceremonies[payload.redeemData.token]?.target = username
+        return try OutOfBandPayload(redeemData: payload.redeemData, data: payload.data, deviceKey: key)
     }
 
     /// Makes a payload's token expired.
@@ -395,6 +410,9 @@ extension VirtualServer {
         guard case .object(let body)? = try? JSON(parsing: request.body), let token = try? body.string("token"),
             let ceremony = self.ceremonies[token]
         else { return self.problem(404) }
+        if let target = ceremony.target {
+            guard self.prover(of: request) == target else { return self.problem(401) }
+        }
         let isCarriedOut = ceremony.isUsed && ceremony.deregistered != nil
         guard !ceremony.isUsed || isCarriedOut else { return self.problem(409) }
         guard !ceremony.isExpired || isCarriedOut else { return self.problem(410) }

@@ -90,11 +90,12 @@ extension CeremonyRecord.Kind {
 }
 
 extension CeremonyConfiguration {
-    /// Returns the payload that carries a token to a phone.
-    func payload(token: String, kind: CeremonyRecord.Kind) throws -> OutOfBandPayload {
+    /// Returns the payload that carries a token to a phone. `deviceKey` names the encryption key of the only device that
+    /// may redeem the token.
+    func payload(token: String, kind: CeremonyRecord.Kind, deviceKey: String? = nil) throws -> OutOfBandPayload {
         guard let path = kind.redeemPath, let address = URL(string: self.issuer + path.rawValue),
             let data = try? OutOfBandPayload.RedeemData(token: token, redeemURL: address),
-            let payload = try? OutOfBandPayload(redeemData: data)
+            let payload = try? OutOfBandPayload(redeemData: data, deviceKey: deviceKey)
         else { throw CeremonyError(.invalidRequest, "the configured issuer makes no address for tokens") }
         return payload
     }

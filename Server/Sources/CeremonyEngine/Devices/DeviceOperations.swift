@@ -48,12 +48,15 @@ public struct DeviceOperations: CeremonyPart {
         let waiting = WaitingOperations(environment: self.environment, store: self.store)
         let offers = try await waiting.offers(
             to: prover.device, over: .device, limit: self.limits.operationsPerDevice)
+        let deviceKey = JWK(point: prover.encryptionKey)?.thumbprint
         return try offers.map { offer in
             let ceremony = offer.ceremony
             return PendingOperation(
                 id: ceremony.id, kind: ceremony.kind, service: ceremony.detail.service ?? "",
                 origin: ceremony.detail.origin, dispatcher: ceremony.target?.dispatcher,
-                payload: try self.configuration.payload(token: offer.token, kind: ceremony.kind).json,
+                payload: try self.configuration.payload(
+                    token: offer.token, kind: ceremony.kind, deviceKey: ceremony.target.flatMap { _ in deviceKey }
+                ).json,
                 createdAt: ceremony.createdAt, expiresAt: ceremony.expiresAt)
         }
     }

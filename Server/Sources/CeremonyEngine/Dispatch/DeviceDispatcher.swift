@@ -23,6 +23,10 @@ extension DeliveringDispatcher {
 
 /// A dispatcher whose targets are the devices that the server knows (decision 114).
 ///
+/// The token of an operation to a device is redeemed together with the device's own proof, and with nothing else
+/// (decision 129). So the token is worth nothing to the back end, to the dispatcher's provider, and to any other reader of
+/// the message.
+///
 /// A back end names a device by the identifier that the back end knows (`dispatchTargetId`), which is another one for
 /// each client. The engine finds the device, which is a device of the named person that has chosen this dispatcher. For
 /// every other identifier the engine answers `dispatchTargetNotFound`. For a device that may not authenticate any more,

@@ -1,3 +1,4 @@
+import Ceremony
 import Records
 import Sealing
 import _Primitives
@@ -80,7 +81,9 @@ public struct DispatchTargets: CeremonyPart {
         case .device(let target):
             guard let chosen = target.dispatcher else { return .targetExpired }
             guard chosen.hasSameBytes(as: dispatcher.name) else { return .targetNotFound }
-            return try await dispatcher.delivery(of: operation, to: target).addressed(to: target.deviceID)
+            return try await dispatcher.delivery(
+                of: try operation.bound(to: target, issuer: self.configuration.issuer), to: target
+            ).addressed(to: target.deviceID)
         }
     }
 }
@@ -90,6 +93,18 @@ extension DispatchDelivery {
     fileprivate func addressed(to device: String) -> DispatchDelivery {
         guard case .message(let message) = self else { return self }
         return .message(DispatchMessage(target: device, content: message.content))
+    }
+}
+
+extension DispatchedOperation {
+    /// Returns the operation with a payload that names the device: the device alone redeems the token, by its own proof.
+    /// A device without keys has nothing to be named by.
+    fileprivate func bound(to device: DispatchTargetRecord, issuer: String) throws -> DispatchedOperation {
+        guard let key = device.encryptionKey else { return self }
+        let payload = try OutOfBandPayload(redeemData: self.payload.redeemData, deviceKey: key.name)
+        return DispatchedOperation(
+            payload: payload, link: payload.link(base: issuer), accountID: self.accountID, expiresAt: self.expiresAt,
+            dispatchInformation: self.dispatchInformation)
     }
 }
 

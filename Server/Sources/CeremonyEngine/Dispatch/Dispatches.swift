@@ -51,7 +51,8 @@ public struct DispatchAnswer: Sendable, Equatable {
     public var result: DispatchResult
     /// The key for the status service.
     public var sessionID: String?
-    /// The token. The back end should keep the token to itself.
+    /// The token, which the back end should keep to itself; `nil` for a dispatch to a device that the server knows: only
+    /// the device can redeem such a token (decision 129).
     public var token: String?
     /// The dispatcher's name as in the request.
     public var dispatcher: String
@@ -168,7 +169,8 @@ public struct Dispatches: CeremonyPart {
     }
 
     /// Creates the ceremony of a dispatch, with the message to the target if there is one, and returns the token in the
-    /// dispatcher's form. A dispatcher that refuses leaves no ceremony.
+    /// dispatcher's form. A dispatcher that refuses leaves no ceremony. The token of a dispatch to a device stays with
+    /// the message.
     func offer(_ ceremony: CeremonyRecord, by chosen: ChosenDispatcher) async throws -> DispatchAnswer {
         let codes = DispatchCodes(expiresAt: ceremony.expiresAt, random: self.random, limits: self.limits)
         let (name, channel) = (chosen.dispatcher.name, chosen.dispatcher.channel)
@@ -180,17 +182,21 @@ public struct Dispatches: CeremonyPart {
         switch try await chosen.prepare(operation, for: ceremony, self.targets) {
         case .refused(let result): return DispatchAnswer(result, dispatcher: name)
         case .ready(let information, var message):
+            let isForDevice = chosen.dispatcher is any DeviceDispatcher
             // A client that rests for the person gets the usual answer, and the person's device gets no message.
             if message != nil, try await self.isRested(ceremony) { message = nil }
             var ceremony = ceremony
-            if let message, chosen.dispatcher is any DeviceDispatcher {
+            if let message, isForDevice {
                 ceremony.target = CeremonyRecord.Target(deviceID: message.target, dispatcher: name)
             }
+            // Without a target, a dispatch to a device has no token: any device could redeem the token.
+            let tokens =
+                isForDevice && ceremony.target == nil ? [] : codes.records([channel], sealing: self.sealing)
             do {
                 // Past a budget the operation waits in the device's list, and the person's device gets no message.
                 if message != nil, try await !self.isPushLeft(ceremony) { message = nil }
                 try await self.store.createCeremony(
-                    ceremony, tokens: codes.records([channel], sealing: self.sealing),
+                    ceremony, tokens: tokens,
                     message: message.map {
                         DeviceMessageRecord(dispatcher: name, target: $0.target, content: $0.content)
                     }, audit: nil)
@@ -200,7 +206,7 @@ public struct Dispatches: CeremonyPart {
             if message != nil, let target = ceremony.target { self.hub.wake(.device(target.deviceID)) }
             var answer = DispatchAnswer(.dispatched, dispatcher: name)
             answer.sessionID = ceremony.id
-            answer.token = token
+            answer.token = isForDevice ? nil : token
             answer.expiresAt = ceremony.expiresAt
             answer.link = information.link
             answer.qrContent = information.qrContent

@@ -7,7 +7,7 @@ import _Primitives
 /// Redemptions: phones exchange a token or a code for the request behind it.
 public struct Redemptions: CeremonyPart {
     let environment: CeremonyEnvironment
-    let store: any CeremonyStore
+    let store: any CeremonyStore & DeviceIdentityStore
     let hub: CeremonyHub
     let budgets: Budgets
     let deregistration: DeregistrationSteps
@@ -19,39 +19,70 @@ public struct Redemptions: CeremonyPart {
     /// `tokenAlreadyRedeemed`, `tokenExpired`. The token of a deregistration also deletes only once. If the token is
     /// shown again, the phone is told the deleted keys again (decision 14).
     ///
+    /// The token of an operation that was dispatched to a device needs the proof of this device. Without the device's
+    /// proof `notProven` is thrown: the attempt counts as a worthless token, and the token is not used up. `prover` is
+    /// the device that proved the request; a removed device gets nothing but a deregistration that was carried out.
+    ///
     /// Readers look up a token or a code, and only a redeemable token reaches the writer (decision 17). `source` has a
     /// budget of worthless tokens; past the budget `tooManyRequests` is thrown in place of `tokenUnknown`. A right
     /// token is accepted past the budget. Without a source nothing is counted. If the policy, a model or the account's
     /// last key went after the dispatch, the token is used up, the answer has no request but the status
     /// `unacceptableAuthenticator`, and `refused` receives the reason.
     public func redeem(
-        token: String, operation: UAF.Operation, source: String? = nil, refused: (_ reason: String) -> Void = { _ in }
+        token: String, operation: UAF.Operation, by prover: DeviceProofs.Prover? = nil, source: String? = nil,
+        refused: (_ reason: String) -> Void = { _ in }
     ) async throws -> ReturnUAFRequest {
         let now = self.time.now()
         // The budget is spent before the judgement, and given back for a right token.
         let shortage = source.flatMap { self.budgets.guesses.spend($0, at: now) }
         do {
-            let redeemed = try await self.redeem(
-                DispatchCodes.digest(token, sealing: self.sealing, limits: self.limits), operation, at: now)
+            let digest = DispatchCodes.digest(token, sealing: self.sealing, limits: self.limits)
+            let asker = try await self.asker(prover, digest)
+            let redeemed = try await self.redeem(digest, operation, by: asker, at: now)
             let request = try self.request(for: redeemed, at: now, refused)
             if let source, shortage == nil, !redeemed.isAgain { self.budgets.guesses.refund(source) }
             return request
-        } catch let error as CeremonyError where error.code == .tokenUnknown {
+        } catch let error as CeremonyError where [.tokenUnknown, .notProven].contains(error.code) {
             try CeremonyError.throwShortage(shortage)
             throw error
         }
     }
 
+    /// A device that has proved the request.
+    private struct Asker: Sendable {
+        /// The registrations of the device that count: the newest registration, and the target of the ceremony if the
+        /// target has the same key.
+        let registrations: [String]
+        /// `true` if the device was removed.
+        let isGone: Bool
+    }
+
+    /// Returns the device that has proved a request. Several registrations of one phone share a key, and a proof is by
+    /// the newest of them: an operation can have an earlier registration as its target. Cost: one read, and a further
+    /// read if the target is another registration; none without a proof.
+    private func asker(_ prover: DeviceProofs.Prover?, _ digest: [UInt8]) async throws -> Asker? {
+        guard let prover else { return nil }
+        let device = prover.device.deviceID
+        var registrations = [device]
+        if let target = try await self.store.ceremony(ofToken: digest)?.ceremony.target,
+            !target.deviceID.hasSameBytes(as: device),
+            try await self.store.isKey(prover.keyName, ofDevice: target.deviceID)
+        {
+            registrations.append(target.deviceID)
+        }
+        return Asker(registrations: registrations, isGone: prover.isGone)
+    }
+
     /// Returns the ceremony behind the token, and takes the token if it was not taken before.
-    private func redeem(_ digest: [UInt8], _ operation: UAF.Operation, at now: Timestamp) async throws
-        -> RedeemedCeremony
-    {
+    private func redeem(
+        _ digest: [UInt8], _ operation: UAF.Operation, by asker: Asker?, at now: Timestamp
+    ) async throws -> RedeemedCeremony {
         let redeemed: RedeemedCeremony?
         do {
             redeemed = try await self.store.redeem(
                 tokenDigest: digest,
                 screen: { offered in
-                    try Self.checkRedeemable(offered.ceremony, offered.token, operation, at: now)
+                    try Self.checkRedeemable(offered.ceremony, offered.token, operation, by: asker, at: now)
                     // Deleted keys stay deleted. A phone that lost the answer is told the keys again.
                     guard DeregistrationSteps.areCarriedOut(in: offered.ceremony) else { return nil }
                     return RedeemedCeremony(
@@ -59,7 +90,7 @@ public struct Redemptions: CeremonyPart {
                         isAgain: true)
                 },
                 judge: { record, token in
-                    try Self.checkRedeemable(record, token, operation, at: now)
+                    try Self.checkRedeemable(record, token, operation, by: asker, at: now)
                     if DeregistrationSteps.areCarriedOut(in: record) { return CeremonyChange() }
                     try record.take(.redeem(token.channel), at: now, limits: self.limits)
                     var change = try self.deregistration.change(&record, at: now)
@@ -75,12 +106,18 @@ public struct Redemptions: CeremonyPart {
         return redeemed
     }
 
-    /// Throws `tokenUnknown`, `tokenExpired` or `tokenAlreadyRedeemed` unless the token can be redeemed.
+    /// Throws `tokenUnknown`, `notProven`, `tokenExpired` or `tokenAlreadyRedeemed` unless the token can be redeemed.
     private static func checkRedeemable(
-        _ record: CeremonyRecord, _ token: DispatchTokenRecord, _ operation: UAF.Operation, at now: Timestamp
+        _ record: CeremonyRecord, _ token: DispatchTokenRecord, _ operation: UAF.Operation, by asker: Asker?,
+        at now: Timestamp
     ) throws(CeremonyError) {
         guard record.kind.operation == operation else {
             throw CeremonyError(.tokenUnknown, "a token of another operation")
+        }
+        if let target = record.target {
+            guard let asker, asker.registrations.containsBytes(of: target.deviceID),
+                !asker.isGone || DeregistrationSteps.areCarriedOut(in: record)
+            else { throw CeremonyError(.notProven, "a token of another device, or without a device's proof") }
         }
         if DeregistrationSteps.areCarriedOut(in: record) { return }
         // A ceremony that ended without a claim has only expired tokens.

@@ -13,6 +13,8 @@ public struct CeremonyError: CodedError {
         public static let tokenUnknown = Self(name: "token-unknown")
         /// The token, or another one of the same ceremony, has been redeemed.
         public static let tokenAlreadyRedeemed = Self(name: "token-already-redeemed")
+        /// The token was dispatched to a device, and the caller has not proved to be this device.
+        public static let notProven = Self(name: "not-proven")
         /// The token's time is over, or the page has a newer token.
         public static let tokenExpired = Self(name: "token-expired")
         /// The account, device, activation or sign-in does not exist.

@@ -86,10 +86,12 @@ struct ErrorMiddleware: RouterMiddleware {
     private func problem(_ error: CeremonyError) -> Problem {
         var headers: HTTPFields = [:]
         headers[.retryAfter] = error.retryAfterSeconds.map(String.init)
+        if error.code == .notProven { headers[.wwwAuthenticate] = DeviceProofField.text }
         let (status, detail): (HTTPResponse.Status, String) =
             switch error.code {
             case .tokenUnknown: (.notFound, "There is no such token.")
             case .tokenAlreadyRedeemed: (.conflict, "The token has been redeemed before.")
+            case .notProven: (.unauthorized, "The token was dispatched to a device, which has to prove the request.")
             case .tokenExpired: (.gone, "The token's time is over. Ask for a new one.")
             case .notFound: (.notFound, "There is no such thing.")
             case .conflict: (.conflict, "The name is taken.")

@@ -135,7 +135,8 @@ struct DispatchRoutes: Sendable {
                             "dispatchResult", .choice(self.dispatches.dispatchers.results.map(\.rawValue)),
                             "In a word."),
                         .optional("sessionId", "To ask for its status with."),
-                        .optional("token", "For the phone."), .optional("link", "For the phone."),
+                        .optional("token", "For a phone. Missing for a dispatch to a device."),
+                        .optional("link", "For the phone."),
                         .optional("expiresAt", "RFC 3339."),
                         .optional("number", "To show to the person, who types it on the phone."),
                     ])

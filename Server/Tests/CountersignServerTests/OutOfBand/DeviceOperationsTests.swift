@@ -327,7 +327,7 @@ struct DeviceOperationsTests {
             #expect(answer.result == .dispatched)
             let operation = try #require(try await scene.pending(phone).operations.first)
             #expect(operation.dispatchChannel == "device-stream" && operation.service == "Bank")
-            #expect(operation.payload.redeemData.token != answer.token)
+            #expect(answer.token == nil && operation.payload.deviceKey != nil)
             #expect(try await scene.pending(other).operations.isEmpty)
             let questions: [ServiceQuestion] = try await phone.client.operations.waitingQuestions.username("alice")
                 .execute()

@@ -110,9 +110,9 @@ extension CountersignError {
             case .sensorLocked: .biometricLockedOut
             case .undisclosed: .notDisclosed
             case .unreadable, .malformed: .malformedData
-            case .notAuthorized, .accountLocked, .tokenUnknown, .tokenSpent, .tokenSpentHere, .tokenExpired, .refused,
-                .unknownKey, .nameTaken, .targetInvalid, .targetUnknown, .dispatcherUnknown, .wrongNumber,
-                .appNotProven:
+            case .notAuthorized, .tokenOfOtherDevice, .accountLocked, .tokenUnknown, .tokenSpent, .tokenSpentHere,
+                .tokenExpired, .refused, .unknownKey, .nameTaken, .targetInvalid, .targetUnknown, .dispatcherUnknown,
+                .wrongNumber, .appNotProven:
                 .unexpected
             case .appRenamed: .appRenamed
             case .clockSkew: .clockSkew

@@ -71,7 +71,8 @@ extension OperationError {
     private init(_ error: EngineError) {
         switch error.cause {
         case .unavailable: self.init(.networkError, httpStatus: error.httpStatus, error.reason)
-        case .notAuthorized: self.init(.notAuthorized, httpStatus: error.httpStatus, error.reason)
+        case .notAuthorized, .tokenOfOtherDevice:
+            self.init(.notAuthorized, httpStatus: error.httpStatus, error.reason)
         case .clockSkew: self.init(.clockSkewTooBig, httpStatus: error.httpStatus, error.reason)
         case .accountLocked: self.init(.accountLocked, httpStatus: error.httpStatus, error.reason)
         case .tokenUnknown: self.init(.tokenUnknown, httpStatus: error.httpStatus, error.reason)
