@@ -89,6 +89,7 @@ public final class CeremonyEngine: Sendable {
         let invented = InventedAccounts(environment: environment, store: store)
         let checks = AnswerChecks(environment: environment, budgets: budgets, trail: store)
         let deregistration = DeregistrationSteps(environment: environment)
+        let repeated = RepeatedAnswers(environment: environment, store: store, invented: invented)
         let receipts = Receipts(environment: environment, store: store, subjects: subjects, signer: receiptSigner)
 
         self.environment = environment
@@ -105,12 +106,12 @@ public final class CeremonyEngine: Sendable {
         self.registrationAnswers = RegistrationAnswers(
             environment: environment, store: store, hub: hub, checks: checks, endings: endings, invented: invented,
             replacements: Replacements(environment: environment, store: store),
-            apps: AppAttestations(environment: environment, store: store))
+            apps: AppAttestations(environment: environment, store: store), repeated: repeated)
         self.authenticationAnswers = AuthenticationAnswers(
             environment: environment, store: store, hub: hub, checks: checks, endings: endings, invented: invented,
             denials: Denials(environment: environment, store: store, hub: hub, checks: checks, endings: endings),
             numbers: MatchedNumbers(environment: environment, store: store), deviceLimits: self.deviceLimits,
-            approvals: self.approvals, receipts: receipts)
+            approvals: self.approvals, receipts: receipts, repeated: repeated)
         let keys = ManagerKeys(environment: environment, store: store, signer: signer)
         self.identities = Identities(
             environment: environment, store: store, hub: hub, budgets: budgets, keys: keys, services: inApp,

@@ -1,6 +1,7 @@
 import Accounts
 import Ceremony
 import CeremonyEngine
+import Crypto
 import Foundation
 import JOSE
 import Records
@@ -33,7 +34,8 @@ struct DispatchedTokenTests {
         let reader = ReadDispatcher()
         let server: TestServer
         let account: AccountRecord
-        let (first, second) = (TestDevice(), TestDevice())
+        let first = TestDevice()
+        let second = TestDevice()
         let phone: TestPhone
         let target: AuthenticatedDevice
 
@@ -134,7 +136,7 @@ struct DispatchedTokenTests {
         await #expect(throws: CeremonyError(.notProven)) { try await scene.redeem(payload) }
     }
 
-    @Test("The token in the device's own list needs the proof too, and the device's token and the message's are one use")
+    @Test("The token in the device's own list needs the proof too, and the two tokens are redeemed once")
     func list() async throws {
         let scene = try await Scene()
         let (_, sent) = try await scene.dispatch()

@@ -5,10 +5,14 @@ enum FormerSchema {
     static let count = 19 + Self.laterCount
 
     /// The number of migrations that ``undoingLater`` takes back.
-    static let laterCount = 9
+    static let laterCount = 10
 
     /// The migrations since the one outbox.
     static let undoingLater = """
+        ALTER TABLE answered_challenge DROP COLUMN uaf_status;
+        ALTER TABLE answered_challenge DROP COLUMN answer_code;
+        ALTER TABLE ceremony DROP COLUMN is_number_wrong;
+        ALTER TABLE ceremony DROP COLUMN answer_code;
         DROP TABLE attested_app;
         ALTER TABLE device DROP COLUMN limited_until;
         ALTER TABLE device DROP COLUMN rested_at;

@@ -33,6 +33,8 @@ public enum CeremonyConformance {
                 record.isConsumed = true
                 record.isOpenedElsewhere = true
                 record.denial = .notMe
+                record.answerCode = [6]
+                record.isNumberWrong = true
                 return CeremonyChange()
             }
             try expect(changed?.authenticators.count == 2, "the step answers the changed row")
@@ -268,6 +270,25 @@ public enum CeremonyConformance {
             try expect(
                 try await store.redeem(tokenDigest: sampleToken(10).digest) { _, _ in CeremonyChange() } == nil,
                 "its token is gone")
+        },
+        ConformanceCheck("the first answer of a challenge without a row is kept with its judgement") { store in
+            let keys = [(aaid: "C516#0001", keyID: [UInt8](repeating: 7, count: 32))]
+            func judged(_ digest: UInt8) async throws -> (answer: JudgedAnswer, credentials: [StoredCredential?])? {
+                try await store.judgedAnswer(challengeDigest: [digest], keys: keys)
+            }
+            let answer = JudgedAnswer(code: [9], statusCode: 1200)
+            try expect(try await judged(1) == nil, "nothing was answered")
+            for (code, isFirst) in [(answer, true), (JudgedAnswer(code: [8], statusCode: 1498), false)] {
+                let challenge = AnsweredChallenge(digest: [1], expiresAt: .start + .seconds(5), answer: code)
+                let isTaken = try await store.answer(challenge, change: CeremonyChange(), at: .start)
+                try expect(isTaken == isFirst, "the first answer counts")
+            }
+            let found = try await judged(1)
+            try expect(found?.answer == answer, "with its judgement")
+            try expect(found?.credentials == [nil], "and with what is known of the keys")
+            _ = try await store.answer(
+                AnsweredChallenge(digest: [2], expiresAt: .start + .seconds(5)), change: CeremonyChange(), at: .start)
+            try expect(try await judged(2) == nil, "an answer without a code tells nothing again")
         },
     ]
 

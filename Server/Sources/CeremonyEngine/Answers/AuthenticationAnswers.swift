@@ -13,6 +13,8 @@ public struct AuthenticationAnswer: Sendable {
     public var authenticated: AuthenticatedDevice?
     /// The authentication, if the app had bound the challenge to a session. The caller then raises the session.
     public var bound: BoundAuthentication?
+    /// `true` if the same answer was judged before: the phone had lost the judgement.
+    public var isRepeated = false
 }
 
 /// An accepted authentication that was bound to a session of the same account.
@@ -40,6 +42,7 @@ public struct AuthenticationAnswers: CeremonyPart {
     let deviceLimits: DeviceLimits
     let approvals: DeviceApprovals
     let receipts: Receipts
+    let repeated: RepeatedAnswers
 
     /// Judges a phone's authentication response.
     ///
@@ -58,6 +61,10 @@ public struct AuthenticationAnswers: CeremonyPart {
     /// An answer to a challenge that is bound to a session counts only if `sessions`, the sessions that the sender shows
     /// and that go on, have the session. Otherwise the answer is refused with 1401, and the challenge stays open.
     ///
+    /// The same answer, sent again within the challenge's life, gets the same judgement. Another message under the
+    /// challenge is refused with 1491. What is worth something, a device for a token or a continuation, is given again
+    /// only if `prover`, the device that proved this request, is the device whose key has signed (decision 129).
+    ///
     /// `source` has a budget of refused answers. Past the budget `tooManyRequests` is thrown in place of a refusal, and
     /// keys are found and signatures verified before the write step. A right answer is always accepted. Without a
     /// source nothing is counted. All other errors come from the store.
@@ -65,12 +72,12 @@ public struct AuthenticationAnswers: CeremonyPart {
     /// `refused` receives the reason of a refusal for the log. The phone must not see any of the text.
     public func judge(
         _ message: SendUAFResponse, source: String? = nil, sessions: [ShownSession] = [],
-        refused: (_ reason: String) -> Void = { _ in }
+        provedBy prover: DeviceProofs.Prover? = nil, refused: (_ reason: String) -> Void = { _ in }
     ) async throws -> AuthenticationAnswer {
         try await self.checks.judged(from: source, \.response.statusCode) { isPastBudget in
             do {
                 return try await self.verdict(
-                    on: message, from: source, showing: sessions, readsFirst: isPastBudget)
+                    on: message, from: source, showing: sessions, provedBy: prover, readsFirst: isPastBudget)
             } catch let answered as Answered {
                 self.checks.note(refusedFacet: answered.refusedFacet, from: source)
                 refused(answered.reason)
@@ -80,7 +87,8 @@ public struct AuthenticationAnswers: CeremonyPart {
     }
 
     private func verdict(
-        on message: SendUAFResponse, from source: String?, showing sessions: [ShownSession], readsFirst: Bool
+        on message: SendUAFResponse, from source: String?, showing sessions: [ShownSession],
+        provedBy prover: DeviceProofs.Prover?, readsFirst: Bool
     ) async throws -> AuthenticationAnswer {
         let now = self.time.now()
         let context = try ClientContext(message.context, self.limits)
@@ -92,6 +100,10 @@ public struct AuthenticationAnswers: CeremonyPart {
             throw Answered(error)
         }
         let (data, origin) = try self.checks.openServerData(response.serverData, operation: .authentication, at: now)
+        let sent = SentAnswer(
+            response: response, data: data,
+            code: self.repeated.code(of: message, denial: response.isClientFailure ? context.denial : nil),
+            prover: prover)
         switch origin {
         case .ceremony(let id):
             if response.isClientFailure, context.denial == nil {
@@ -104,15 +116,17 @@ public struct AuthenticationAnswers: CeremonyPart {
             }
             do {
                 if response.isClientFailure, let denial = context.denial {
-                    try await self.denials.judge(denial, of: id, challenge: data.challenge, context: context, at: now)
+                    try await self.denials.judge(
+                        denial, of: id, challenge: data.challenge, context: context, code: sent.code, at: now)
                     return AuthenticationAnswer(response: ServerResponse(.ok))
                 }
-                return try await self.answerCeremony(id, response, data, at: now)
+                return try await self.answerCeremony(id, sent, at: now)
             } catch let answered as Answered where !answered.leavesCeremony {
                 try await self.endings.end(
                     id, .fail, statusCode: answered.statusCode, audit: answered.audit,
                     refusedFacet: answered.refusedFacet, clientErrorCode: context.clientErrorCode,
-                    asmStatusCode: context.asmStatusCode, at: now)
+                    asmStatusCode: context.asmStatusCode,
+                    answer: (code: sent.code, isNumberWrong: answered.isNumberWrong), at: now)
                 throw answered
             }
         case .open(let policy):
@@ -123,10 +137,9 @@ public struct AuthenticationAnswers: CeremonyPart {
             }
             do {
                 try Self.checkSession(of: data, among: sessions)
-                return try await self.answerOpenChallenge(
-                    response, data, policyName: policy, readsFirst: readsFirst, at: now)
+                return try await self.answerOpenChallenge(sent, policyName: policy, readsFirst: readsFirst, at: now)
             } catch let answered as Answered {
-                if answered.audit == .counterWentBack { try await self.noteCounter(response, data, at: now) }
+                if answered.audit == .counterWentBack { try await self.noteCounter(sent, answered, at: now) }
                 try await self.checks.keep(
                     refusedFacet: answered.refusedFacet, code: Int(answered.statusCode.rawValue), from: source, at: now)
                 throw answered
@@ -147,24 +160,64 @@ public struct AuthenticationAnswers: CeremonyPart {
     /// Writes an entry to the trail for a key whose counter went back: the key may have been cloned. The step also
     /// consumes the challenge. So each challenge leaves at most one entry, and only a holder of the key can cause an
     /// entry.
-    private func noteCounter(_ response: UnverifiedAuthentication, _ data: SealedServerData, at now: Timestamp)
-        async throws
-    {
-        let challenge = AnsweredChallenge(
-            digest: Sealing.digest(ofSecret: data.challenge.text), expiresAt: data.expiresAt)
+    private func noteCounter(_ sent: SentAnswer, _ answered: Answered, at now: Timestamp) async throws {
+        let challenge = sent.challenge(judgedAs: answered.statusCode)
         let stored = try await self.store.verificationMaterial(
-            challengeDigest: challenge.digest, keys: Self.keys(of: response))
+            challengeDigest: challenge.digest, keys: Self.keys(of: sent.response))
         guard let key = stored?.first??.credential else { return }
         var change = CeremonyChange()
         change.audit = [AuditEvent(.counterWentBack, at: now, accountID: key.accountID, detail: key.deviceID)]
         _ = try await self.store.answer(challenge, change: change, at: now)
     }
 
-    private func answerCeremony(
-        _ id: String, _ response: UnverifiedAuthentication, _ data: SealedServerData, at now: Timestamp
-    ) async throws -> AuthenticationAnswer {
+    /// A message of a phone, and the device that proved the message's request.
+    private struct SentAnswer {
+        let response: UnverifiedAuthentication
+        let data: SealedServerData
+        /// The code by which the same message is recognised (``RepeatedAnswers``).
+        let code: [UInt8]
+        let prover: DeviceProofs.Prover?
+
+        /// Returns the challenge of the message, as answered by the message.
+        func challenge(judgedAs statusCode: UAFStatusCode) -> AnsweredChallenge {
+            AnsweredChallenge(
+                digest: Sealing.digest(ofSecret: self.data.challenge.text), expiresAt: self.data.expiresAt,
+                answer: JudgedAnswer(code: self.code, statusCode: statusCode.rawValue))
+        }
+    }
+
+    /// Returns the answer to a message that has ended or approved the ceremony before; `nil` for another message.
+    private func repetition(
+        of sent: SentAnswer, _ ceremony: CeremonyRecord?, _ stored: [StoredCredential?]
+    ) async throws -> AuthenticationAnswer? {
+        guard let ceremony, RepeatedAnswers.isJudged(ceremony, by: sent.code) else { return nil }
+        return try await self.repeated.authentication(
+            ceremony, sent.response, stored, sent.code, provedBy: sent.prover)
+    }
+
+    /// Returns the answer of a message whose ceremony another message has ended meanwhile: the same message may have been
+    /// quicker. The attempt at a number, which was counted before, is given back then.
+    private func afterAnother(_ id: String, _ sent: SentAnswer, attempt: String?) async throws -> AuthenticationAnswer {
+        let (found, stored) = try await self.store.verificationMaterial(
+            ceremonyID: id, keys: Self.keys(of: sent.response))
+        guard let answer = try await self.repetition(of: sent, found, stored) else { throw Answered.notTheFirst }
+        if let attempt {
+            _ = try await self.store.change(.id(id)) { _ in
+                var change = CeremonyChange()
+                change.returnedNumberAttempt = attempt
+                return change
+            }
+        }
+        return answer
+    }
+
+    private func answerCeremony(_ id: String, _ sent: SentAnswer, at now: Timestamp) async throws
+        -> AuthenticationAnswer
+    {
+        let (response, data) = (sent.response, sent.data)
         try self.checks.checkNames(response.credentials, twice: .unacceptableContent)
         let (found, stored) = try await self.store.verificationMaterial(ceremonyID: id, keys: Self.keys(of: response))
+        if let answer = try await self.repetition(of: sent, found, stored) { return answer }
         let ceremony = try self.checks.checkAnswerable(found, at: now)
         let verifier = AuthenticationVerifier(self.relyingParty)
         let checked = try Self.check(
@@ -193,6 +246,7 @@ public struct AuthenticationAnswers: CeremonyPart {
                 record.methods = assurance.methods
                 record.assurance = assurance.level.rawValue
                 record.contentHash = verified.confirmedContentHash
+                record.answerCode = sent.code
                 if record.phase == .answering {
                     record.continuationDigest = Sealing.digest(ofSecret: continuation)
                 }
@@ -214,7 +268,7 @@ public struct AuthenticationAnswers: CeremonyPart {
                 return change
             }
         } catch is RefusedEvent {
-            throw Answered.notTheFirst
+            return try await self.afterAnother(id, sent, attempt: attempt)
         } catch let error as CeremonyError {
             throw Answered(ofApproval: error)
         } catch let error as StoreError {
@@ -226,7 +280,7 @@ public struct AuthenticationAnswers: CeremonyPart {
         if let approval { self.hub.wake(.ceremony(approval.ceremonyID)) }
         var answer = ServerResponse(.ok)
         if accepted.phase == .answering {
-            answer.location = "\(self.configuration.issuer)/sign-in/continue?code=\(continuation)"
+            answer.location = self.configuration.continuationAddress(continuation)
         }
         answer.deviceKey = try await self.knownKey(verified)
         return AuthenticationAnswer(response: answer)
@@ -255,9 +309,9 @@ public struct AuthenticationAnswers: CeremonyPart {
     }
 
     private func answerOpenChallenge(
-        _ response: UnverifiedAuthentication, _ data: SealedServerData, policyName: String?, readsFirst: Bool,
-        at now: Timestamp
+        _ sent: SentAnswer, policyName: String?, readsFirst: Bool, at now: Timestamp
     ) async throws -> AuthenticationAnswer {
+        let (response, data) = (sent.response, sent.data)
         try self.checks.checkNames(response.credentials, twice: .unacceptableContent)
         let policy = try self.checks.policy(ofRequest: policyName, for: .authentication)
         let verifier = AuthenticationVerifier(self.relyingParty)
@@ -267,12 +321,15 @@ public struct AuthenticationAnswers: CeremonyPart {
                 challenge: data.challenge, appID: self.configuration.appID, policy: policy,
                 serverData: response.serverData, account: data.username),
             by: verifier)
-        let challenge = AnsweredChallenge(
-            digest: Sealing.digest(ofSecret: data.challenge.text), expiresAt: data.expiresAt)
+        let challenge = sent.challenge(judgedAs: .ok)
+        func again() async throws -> AuthenticationAnswer {
+            try await self.repeated.authentication(
+                challenge: challenge.digest, response, sent.code, provedBy: sent.prover)
+        }
         if readsFirst {
             let found = try await self.store.verificationMaterial(
                 challengeDigest: challenge.digest, keys: Self.keys(of: response))
-            guard let found else { throw Answered(.invalidRequest, "the challenge was answered before") }
+            guard let found else { return try await again() }
             _ = try self.verify(checked, response, found, by: verifier)
         }
         let verified: VerifiedAuthentication?
@@ -292,7 +349,7 @@ public struct AuthenticationAnswers: CeremonyPart {
         } catch let error as StoreError {
             throw try Self.answered(error)
         }
-        guard let verified else { throw Answered(.invalidRequest, "the challenge was answered before") }
+        guard let verified else { return try await again() }
         var answer = ServerResponse(.ok)
         answer.deviceKey = try await self.knownKey(verified)
         let assurance = verified.assurance

@@ -19,13 +19,17 @@ struct Denials: CeremonyPart {
     /// own in the trail. The client that requested the operation then does not reach the person by asking alone for some
     /// time.
     ///
+    /// The same denial, sent again, is accepted again: `code` is its code (``RepeatedAnswers``).
+    ///
     /// Throws ``Answered``: 1401 for a device that the server does not know, for a device of another person, and for a
     /// wrong signature or another challenge. Such a denial ends the ceremony as a phone that gives up does: a phone needs
     /// no signature for this.
     func judge(
-        _ compact: String, of id: String, challenge: Challenge, context: ClientContext, at now: Timestamp
+        _ compact: String, of id: String, challenge: Challenge, context: ClientContext, code: [UInt8], at now: Timestamp
     ) async throws {
-        let ceremony = try self.checks.checkAnswerable(try await self.store.ceremony(.id(id)), at: now)
+        let found = try await self.store.ceremony(.id(id))
+        guard !Self.isRepeated(found, code) else { return }
+        let ceremony = try self.checks.checkAnswerable(found, at: now)
         let statement: DenialStatement
         let device: ProvingDevice
         do {
@@ -44,12 +48,20 @@ struct Denials: CeremonyPart {
                 record.clientErrorCode = context.clientErrorCode
                 record.asmStatusCode = context.asmStatusCode
                 record.denial = CeremonyRecord.Denial(statement)
+                record.answerCode = code
                 return self.change(record, statement, by: device, at: now)
             }
         } catch is RefusedEvent {
-            throw Answered.notTheFirst
+            guard Self.isRepeated(try await self.store.ceremony(.id(id)), code) else { throw Answered.notTheFirst }
+            return
         }
         if let record { self.hub.wake(record) }
+    }
+
+    /// Returns `true` if a ceremony was ended by the denial with the code.
+    private static func isRepeated(_ ceremony: CeremonyRecord?, _ code: [UInt8]) -> Bool {
+        guard let ceremony, ceremony.denial != nil else { return false }
+        return RepeatedAnswers.isJudged(ceremony, by: code)
     }
 
     /// Returns the statement of a denial, and the device that has signed the denial.

@@ -16,12 +16,14 @@ public struct RegistrationAnswers: CeremonyPart {
     let invented: InventedAccounts
     let replacements: Replacements
     let apps: AppAttestations
+    let repeated: RepeatedAnswers
 
     /// Judges a phone's registration response.
     ///
     /// Out of band, the keys belong to a new device and stay pending; the answer (1202) carries the number for the
     /// phone's screen. In the app, the keys join the device that has just authenticated, replace the device's keys of
-    /// the same models, and are active at once (1200). Refusals, the budget of `source` and `refused` work as in
+    /// the same models, and are active at once (1200). The same answer, sent again within the challenge's life, gets the
+    /// same judgement, without the number. Refusals, the budget of `source` and `refused` work as in
     /// ``AuthenticationAnswers/judge(_:source:refused:)``.
     public func judge(
         _ message: SendUAFResponse, source: String? = nil, refused: (_ reason: String) -> Void = { _ in }
@@ -47,6 +49,7 @@ public struct RegistrationAnswers: CeremonyPart {
                 parsing: message.uafResponse.utf8, reading: self.relyingParty.lenientReadings)
         } catch { throw Answered(error) }
         let (data, origin) = try self.checks.openServerData(response.serverData, operation: .registration, at: now)
+        let code = self.repeated.code(of: message, denial: nil)
         switch origin {
         case .ceremony(let id):
             if response.isClientFailure {
@@ -58,12 +61,13 @@ public struct RegistrationAnswers: CeremonyPart {
                 return ServerResponse(.ok)
             }
             do {
-                return try await self.answerActivation(id, response, data, context, from: source, at: now)
+                return try await self.answerActivation(id, response, data, context, code, from: source, at: now)
             } catch let answered as Answered where !answered.leavesCeremony {
                 try await self.endings.end(
                     id, .fail, statusCode: answered.statusCode, audit: answered.audit,
                     refusedFacet: answered.refusedFacet, reason: answered.appRefusal?.rawValue,
-                    clientErrorCode: context.clientErrorCode, asmStatusCode: context.asmStatusCode, at: now)
+                    clientErrorCode: context.clientErrorCode, asmStatusCode: context.asmStatusCode,
+                    answer: (code: code, isNumberWrong: false), at: now)
                 throw answered
             }
         case .open(let policy):
@@ -73,7 +77,7 @@ public struct RegistrationAnswers: CeremonyPart {
                 return ServerResponse(.ok)
             }
             do {
-                return try await self.addKeys(response, data, context, policyName: policy, at: now)
+                return try await self.addKeys(response, data, context, policyName: policy, code, at: now)
             } catch let answered as Answered {
                 if let refusal = answered.appRefusal { try await self.note(refusal, data, at: now) }
                 try await self.checks.keep(
@@ -83,12 +87,21 @@ public struct RegistrationAnswers: CeremonyPart {
         }
     }
 
+    /// Returns the answer to a message that has answered the ceremony before; `nil` for another message.
+    private func repetition(of code: [UInt8], _ ceremony: CeremonyRecord?) async throws -> ServerResponse? {
+        guard let ceremony, RepeatedAnswers.isJudged(ceremony, by: code) else { return nil }
+        var account: AccountRecord?
+        if let id = ceremony.accountID { account = try await self.store.account(id: id) }
+        return try self.repeated.registration(ceremony, account)
+    }
+
     private func answerActivation(
         _ id: String, _ response: UnverifiedRegistration, _ data: SealedServerData, _ context: ClientContext,
-        from source: String?, at now: Timestamp
+        _ code: [UInt8], from source: String?, at now: Timestamp
     ) async throws -> ServerResponse {
         try self.checks.checkNames(response.credentials, twice: .unacceptableKey)
         let (found, stored) = try await self.store.verificationMaterial(ceremonyID: id, keys: Self.keys(of: response))
+        if let answer = try await self.repetition(of: code, found) { return answer }
         let ceremony = try self.checks.checkAnswerable(found, at: now)
         let existing = self.existing(response, stored)
         guard let accountID = ceremony.accountID else { throw Answered(.invalidRequest, "no activation of an account") }
@@ -123,6 +136,7 @@ public struct RegistrationAnswers: CeremonyPart {
                 record.progress = asked?.stored
                 record.uafStatusCode = Int(UAFStatusCode.accepted.rawValue)
                 record.authenticators = verified.keys.map(\.id.aaid.text)
+                record.answerCode = code
                 var change = CeremonyChange()
                 change.registration = registration
                 change.audit = [
@@ -135,7 +149,11 @@ public struct RegistrationAnswers: CeremonyPart {
                 return change
             }
         } catch is RefusedEvent {
-            throw Answered.notTheFirst
+            // The same message may have been quicker.
+            guard let answer = try await self.repetition(of: code, try await self.store.ceremony(.id(id))) else {
+                throw Answered.notTheFirst
+            }
+            return answer
         } catch let error as StoreError where error.code == .conflict {
             throw Answered(.unacceptableKey, "the key was registered meanwhile")
         }
@@ -155,6 +173,7 @@ public struct RegistrationAnswers: CeremonyPart {
     /// registered device.
     private func addKeys(
         _ response: UnverifiedRegistration, _ data: SealedServerData, _ context: ClientContext, policyName: String?,
+        _ code: [UInt8],
         at now: Timestamp
     ) async throws -> ServerResponse {
         try self.checks.checkNames(response.credentials, twice: .unacceptableKey)
@@ -165,7 +184,9 @@ public struct RegistrationAnswers: CeremonyPart {
         let digest = Sealing.digest(ofSecret: data.challenge.text)
         let material = try await self.store.verificationMaterial(
             challengeDigest: digest, keys: Self.keys(of: response))
-        guard let stored = material else { throw Answered(.invalidRequest, "the challenge was answered before") }
+        guard let stored = material else {
+            return try await self.repeated.registration(challenge: digest, response.credentials, code)
+        }
         let existing = self.existing(response, stored)
         let verified = try self.verify(response, data, policy, existing: existing, at: now)
         guard !account.isLocked else { throw Answered(.forbidden, "the account is locked") }
@@ -182,10 +203,12 @@ public struct RegistrationAnswers: CeremonyPart {
                 subject: device.name)
         ]
         app?.add(to: &change)
-        let challenge = AnsweredChallenge(digest: digest, expiresAt: data.expiresAt)
+        let challenge = AnsweredChallenge(
+            digest: digest, expiresAt: data.expiresAt,
+            answer: JudgedAnswer(code: code, statusCode: UAFStatusCode.ok.rawValue))
         do {
             guard try await self.store.answer(challenge, change: change, at: now) else {
-                throw Answered(.invalidRequest, "the challenge was answered before")
+                return try await self.repeated.registration(challenge: digest, response.credentials, code)
             }
         } catch let error as StoreError {
             switch error.code {

@@ -10,11 +10,12 @@ struct Endings: CeremonyPart {
 
     /// Ends a ceremony by a denial, a failure or a cancellation, with the codes of the phone's answer if there is one.
     /// A ceremony that has ended, or whose state does not allow the event, stays as it is: an answer after another
-    /// answer changes nothing. `reason` is a word for the trail, behind the code.
+    /// answer changes nothing. `reason` is a word for the trail, behind the code. `answer` is the refused answer, which is
+    /// recognised when the phone sends it again.
     func end(
         _ id: String, _ event: CeremonyEvent, statusCode: UAFStatusCode? = nil, audit: AuditEvent.Kind,
         refusedFacet: String? = nil, reason: String? = nil, clientErrorCode: Int? = nil, asmStatusCode: Int? = nil,
-        at now: Timestamp
+        answer: (code: [UInt8], isNumberWrong: Bool)? = nil, at now: Timestamp
     ) async throws {
         guard let current = try await self.store.ceremony(.id(id)), current.phase != .ended else { return }
         let ended: CeremonyRecord?
@@ -26,6 +27,8 @@ struct Endings: CeremonyPart {
                 record.uafStatusCode = statusCode.map { Int($0.rawValue) }
                 record.clientErrorCode = clientErrorCode
                 record.asmStatusCode = asmStatusCode
+                record.answerCode = answer?.code
+                record.isNumberWrong = answer?.isNumberWrong ?? false
                 let code = statusCode.map { String($0.rawValue) } ?? clientErrorCode.map(String.init)
                 var change = CeremonyChange()
                 change.identityOutcome = outcome

@@ -24,6 +24,7 @@ struct UAFRoutes: Sendable {
     let trace: TraceRecorder?
 
     private static let deregistration = "/uaf/1.1/request/deregistration"
+    private static let authentication = "/uaf/1.1/authentication"
 
     /// The endpoints for phones.
     var endpoints: [Endpoint] {
@@ -45,8 +46,10 @@ struct UAFRoutes: Sendable {
                 "/uaf/1.1/registration", "answerRegistration", "A phone's registration.", .gives, response,
                 caller: .anybody, handler: self.answerRegistration),
             Self.endpoint(
-                "/uaf/1.1/authentication", "answerAuthentication", "A phone's assertion.", .signsIn, response,
-                caller: .anybody, handler: self.answerAuthentication),
+                Self.authentication, "answerAuthentication", "A phone's assertion.", .signsIn, response,
+                caller: .anybody,
+                headers: [.optional(DeviceProofField.text, "Of the device that asks for a lost answer, as a JWT.")],
+                refusing: [(401, "The proof does not count.")], handler: self.answerAuthentication),
             Endpoint(
                 method: .get, path: "/uaf/1.1/facets", id: "facets", summary: "The apps that may answer.",
                 effect: .none,
@@ -65,14 +68,16 @@ struct UAFRoutes: Sendable {
     /// Returns the endpoint of a UAF message. A refused UAF message gets status 200 and a code of its own.
     private static func endpoint(
         _ path: String, _ id: String, _ summary: String, _ effect: Endpoint.Effect, _ body: [DescribedField],
-        caller: Endpoint.Caller, handler: @escaping ServerRouter.Handler
+        caller: Endpoint.Caller, headers: [DescribedField] = [], refusing: [(status: Int, meaning: String)] = [],
+        handler: @escaping ServerRouter.Handler
     ) -> Endpoint {
         Endpoint(
-            method: .post, path: path, id: id, summary: summary, effect: effect, caller: caller, body: (.uaf, body),
+            method: .post, path: path, id: id, summary: summary, effect: effect, caller: caller, headers: headers,
+            body: (.uaf, body),
             answers: [
                 .init(
                     status: 200, meaning: "A UAF message with its own status.", type: BodyType.uaf.rawValue)
-            ], refusing: [(403, "Not for this caller."), Endpoint.tooMany], handler: handler)
+            ], refusing: refusing + [(403, "Not for this caller."), Endpoint.tooMany], handler: handler)
     }
 
     /// Starts the in-app registration of a further authenticator. The phone proves itself by the token of an
@@ -207,16 +212,23 @@ struct UAFRoutes: Sendable {
         return self.answer(answer, reason, context)
     }
 
+    /// Judges a phone's assertion. A phone that has lost the answer sends the same bytes again, with its own proof if the
+    /// server knows the phone's keys: only with the proof the phone gets a token or a continuation again.
     @Sendable private func answerAuthentication(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let body = try await self.bytes(of: request)
         let message: SendUAFResponse
         do {
-            message = try await self.read(request, SendUAFResponse.init(parsing:))
+            message = try SendUAFResponse(parsing: body)
         } catch let error as UAFError {
             return self.answer(ServerResponse(statusCode: .badRequest), error.description, context)
         }
+        let prover =
+            DeviceAuthorization.isProof(in: request)
+            ? try await self.devices.prover(of: request, at: Self.authentication, body: Array(body), context) : nil
         var reason: String?
         let answer = try await self.ceremonies.authenticationAnswers.judge(
-            message, source: context.source, sessions: try await self.sessions.sessions(of: request)
+            message, source: context.source, sessions: try await self.sessions.sessions(of: request),
+            provedBy: prover
         ) { reason = $0 }
         var response = answer.response
         if let bound = answer.bound, let device = answer.authenticated {
@@ -228,9 +240,9 @@ struct UAFRoutes: Sendable {
             }
         }
         if response.statusCode == .ok {
-            self.trace?.record(.authenticationAccepted, in: request.trace, context)
+            if !answer.isRepeated { self.trace?.record(.authenticationAccepted, in: request.trace, context) }
             if let device = answer.authenticated {
-                context.count(.signIns, "app")
+                if !answer.isRepeated { context.count(.signIns, "app") }
                 let token = try self.provider.tokens.deviceToken(
                     for: DeviceTokenHolder(account: device.accountID, device: device.deviceID))
                 response.additionalTokens.append(Token(kind: .jwt, value: token))

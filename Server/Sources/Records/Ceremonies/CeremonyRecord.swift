@@ -104,6 +104,11 @@ public struct CeremonyRecord: Sendable, Equatable {
     public var clientErrorCode: Int?
     /// ASM status code from the phone.
     public var asmStatusCode: Int?
+    /// HMAC of the answer that was judged, by which the same answer is recognised when the phone sends it again; `nil`
+    /// before an answer (decision 129).
+    public var answerCode: [UInt8]?
+    /// `true` if the answer was refused because of the number that the person had typed.
+    public var isNumberWrong: Bool
     /// The person's signed denial; `nil` for every other end, also if the phone only said that no answer will come.
     public var denial: Denial?
     /// The models that answered, their AAIDs.
@@ -146,6 +151,7 @@ public struct CeremonyRecord: Sendable, Equatable {
         self.assurance = ""
         self.isConsumed = false
         self.isOpenedElsewhere = false
+        self.isNumberWrong = false
         self.detail = detail
     }
 }

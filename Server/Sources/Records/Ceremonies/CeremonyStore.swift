@@ -143,11 +143,28 @@ public struct AnsweredChallenge: Sendable, Equatable {
     public var digest: [UInt8]
     /// The moment from which the challenge can no longer be answered. The record is kept until then.
     public var expiresAt: Timestamp
+    /// The answer with its judgement, for a phone that sends the same answer again; `nil` if nothing is told again.
+    public var answer: JudgedAnswer?
 
     /// Describes a challenge.
-    public init(digest: [UInt8], expiresAt: Timestamp) {
+    public init(digest: [UInt8], expiresAt: Timestamp, answer: JudgedAnswer? = nil) {
         self.digest = digest
         self.expiresAt = expiresAt
+        self.answer = answer
+    }
+}
+
+/// An answer to a challenge without a row, as it was judged (decision 129).
+public struct JudgedAnswer: Sendable, Equatable {
+    /// HMAC of the answer.
+    public var code: [UInt8]
+    /// The UAF status code of the judgement.
+    public var statusCode: Int
+
+    /// Joins an answer's code with its judgement.
+    public init(code: [UInt8], statusCode: Int) {
+        self.code = code
+        self.statusCode = statusCode
     }
 }
 
@@ -282,6 +299,11 @@ public protocol CeremonyStore: DeregistrationStore {
     /// in their order; `nil` if the challenge was answered before.
     func verificationMaterial(challengeDigest: [UInt8], keys: [(aaid: String, keyID: [UInt8])]) async throws
         -> [StoredCredential?]?
+
+    /// Returns the answer that was judged for a challenge without a row, and the stored data of each of the keys, in their
+    /// order; `nil` if no answer was judged, or if nothing of the answer is kept.
+    func judgedAnswer(challengeDigest: [UInt8], keys: [(aaid: String, keyID: [UInt8])]) async throws
+        -> (answer: JudgedAnswer, credentials: [StoredCredential?])?
 
     /// Returns the identifiers of ceremonies that have not ended although their phase was over at `now`, the longest
     /// overdue first, at most `limit`.

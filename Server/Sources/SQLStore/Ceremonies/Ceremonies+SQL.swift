@@ -111,10 +111,7 @@ extension SQLStore: CeremonyStore {
                 let (change, result) = try judge(stored)
                 let admitted = try CeremonyChanges(db).admit(change, to: nil, sealing)
                 try CeremonyChanges(db).requireAdvances(change.advances)
-                let isFirst = try db.changes(
-                    "INSERT INTO answered_challenge (digest, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
-                    [challenge.digest, challenge.expiresAt.milliseconds])
-                guard isFirst else { return nil }
+                guard try CeremonyRows(db).keep(challenge) else { return nil }
                 try CeremonyChanges(db).apply(admitted, to: nil, at: now, sealing)
                 return result
             }
@@ -188,6 +185,19 @@ extension SQLStore: CeremonyStore {
     {
         try await self.read { [sealing] db in
             try CeremonyRows(db).unansweredKeys(keys, challenge: challengeDigest, sealing)
+        }
+    }
+
+    public func judgedAnswer(challengeDigest: [UInt8], keys: [(aaid: String, keyID: [UInt8])]) async throws
+        -> (answer: JudgedAnswer, credentials: [StoredCredential?])?
+    {
+        try await self.read { [sealing] db in
+            try CeremonyRows(db).judgedAnswer(challenge: challengeDigest).map { answer in
+                (
+                    answer,
+                    try keys.map { try CredentialRows(db).storedCredential(aaid: $0.aaid, keyID: $0.keyID, sealing) }
+                )
+            }
         }
     }
 

@@ -14,7 +14,7 @@ enum CeremonyColumn: Int, TableColumn {
     case id, kind, phase, outcome, clientID, reference, browserDigest, accountID, channel, createdAt, expiresAt,
         changedAt, continuationDigest, confirmationCode, deviceID, uafStatus, clientError, asmStatus, authenticators,
         contentHash, isConsumed, detail, methods, assurance, progress, isOpenedElsewhere, targetDevice,
-        targetDispatcher, denial
+        targetDispatcher, denial, answerCode, isNumberWrong
 
     static let selection = Self.selected()
     static let insertion = Self.inserted()
@@ -48,6 +48,7 @@ struct ChangeableColumn: Sendable {
         Self(.contentHash) { $0.contentHash }, Self(.isConsumed) { $0.isConsumed }, Self(.methods) { $0.methods },
         Self(.assurance) { $0.assurance }, Self(.progress) { $0.progress },
         Self(.isOpenedElsewhere) { $0.isOpenedElsewhere }, Self(.denial) { $0.denial },
+        Self(.answerCode) { $0.answerCode }, Self(.isNumberWrong) { $0.isNumberWrong },
     ]
 
     /// Returns the columns in which a ceremony differs from the ceremony before a step.
@@ -118,6 +119,8 @@ extension CeremonyRecord {
         self.denial = try row.optionalInteger(CeremonyColumn.denial).map {
             try Denial(stored: $0, "an unknown denial")
         }
+        self.answerCode = try row.optionalBytes(CeremonyColumn.answerCode)
+        self.isNumberWrong = try row.flag(CeremonyColumn.isNumberWrong)
         self.methods = try row.text(CeremonyColumn.methods).split(separator: " ").map(String.init)
         self.assurance = try row.text(CeremonyColumn.assurance)
         self.progress = try row.optionalBytes(CeremonyColumn.progress).map {
@@ -157,6 +160,8 @@ extension CeremonyRecord {
         case .isConsumed: self.isConsumed
         case .isOpenedElsewhere: self.isOpenedElsewhere
         case .denial: self.denial?.rawValue
+        case .answerCode: self.answerCode
+        case .isNumberWrong: self.isNumberWrong
         case .detail: detail
         case .methods: self.methods.joined(separator: " ")
         case .assurance: self.assurance

@@ -132,6 +132,27 @@ struct CeremonyRows {
         }
     }
 
+    /// Keeps an answered challenge with its judgement. Returns `false` if the challenge was answered before.
+    func keep(_ challenge: AnsweredChallenge) throws -> Bool {
+        try self.db.changes(
+            """
+            INSERT INTO answered_challenge (digest, expires_at, answer_code, uaf_status) VALUES (?, ?, ?, ?)
+            ON CONFLICT DO NOTHING
+            """,
+            [
+                challenge.digest, challenge.expiresAt.milliseconds, challenge.answer?.code,
+                challenge.answer?.statusCode,
+            ])
+    }
+
+    /// Returns the judged answer of a challenge without a row; `nil` if nothing of an answer is kept.
+    func judgedAnswer(challenge digest: [UInt8]) throws -> JudgedAnswer? {
+        try self.db.row(
+            "SELECT answer_code, uaf_status FROM answered_challenge WHERE digest = ? AND answer_code IS NOT NULL",
+            [digest]
+        ).map { JudgedAnswer(code: try $0.bytes("answer_code"), statusCode: try $0.integer("uaf_status")) }
+    }
+
     /// Returns the keys that a ceremony has deleted, the newest first.
     func deregistered(ceremonyID: String) throws -> [CredentialSelection.Name] {
         try self.db.rows(

@@ -131,4 +131,15 @@ extension Migration {
                 CREATE INDEX used_push_budget_time ON used_push_budget (at);
                 """)
     }
+
+    /// Adds the codes of judged answers. An answer from before the migration is refused when it is sent again.
+    static let judgedAnswers = Migration(name: "judged answers") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE ceremony ADD COLUMN answer_code BLOB;
+                ALTER TABLE ceremony ADD COLUMN is_number_wrong INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE answered_challenge ADD COLUMN answer_code BLOB;
+                ALTER TABLE answered_challenge ADD COLUMN uaf_status INTEGER;
+                """)
+    }
 }

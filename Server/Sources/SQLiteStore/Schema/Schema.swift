@@ -23,7 +23,7 @@ extension Migration {
         .nameKeys, .registeredRules, .knownAddresses, .collidingNames, .deniedDevices, .languages,
         .deliveredAnswers, .endedAuthentications, .finishedSignIns, .oneOutbox, .dispatchTargets,
         .ceremonyTargets, .statusAddresses, .denials, .matchedNumbers, .receipts, .pushCounts,
-        .deviceStanding, .attestedApps,
+        .deviceStanding, .attestedApps, .judgedAnswers,
     ]
 }
 
