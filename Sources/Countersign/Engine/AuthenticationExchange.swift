@@ -116,8 +116,17 @@ struct AuthenticationExchange: Sendable {
             return try await self.server.sendToTheEnd(
                 answer.message, as: .authenticationSent, context: [:],
                 path: self.core.configuration.authenticationResponsePath, retries: self.core.newAnswerRetries(),
-                by: self.session.map { .provider($0.authorizationProvider) } ?? .anybody)
+                by: self.session.map { .provider($0.authorizationProvider) } ?? .anybody,
+                askingAgainBy: await self.asker(record))
         }
+    }
+
+    /// Returns the caller that asks for a lost judgement: this device by its own proof, so the server gives a token or a
+    /// continuation again. `nil` if the server does not know the device's keys, and for an authentication that is bound to
+    /// a session: the session's former secret may be worth nothing by then.
+    private func asker(_ record: StoredAccount) async -> RequestCaller? {
+        guard self.session == nil else { return nil }
+        return self.core.caller(nil, for: await self.core.register.record(of: record.key))
     }
 
     /// Carries out the server's judgement of an answer with the keys. Throws ``Unanswered`` unless the server has

@@ -146,7 +146,10 @@ struct RegistrationExchange: Sendable {
             }
             response = try await self.server.sendToTheEnd(
                 answer.message, as: .registrationSent, context: context,
-                path: self.core.configuration.registrationResponsePath, retries: self.core.newRetries())
+                path: self.core.configuration.registrationResponsePath, retries: self.core.newRetries(),
+                // The judgement of keys that join a device is all that the server answers, and needs no proof. The number
+                // of an enrolment is told once.
+                askingAgainBy: owner.joinsDevice ? .anybody : nil)
         } catch {
             // The server may have the key all the same, and lists it until its operator removes it. A key that nobody
             // knows of would be worse, and a new enrolment solves both cases.

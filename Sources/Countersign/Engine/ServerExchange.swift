@@ -75,42 +75,89 @@ struct ServerExchange: Sendable {
         _ message: [UInt8], as event: TraceEvent?, context: JSONObject, path: String, timeout: Duration? = nil,
         by caller: RequestCaller = .anybody
     ) async throws -> ServerResponse {
-        let body = SendUAFResponse(
-            uafResponse: String(decoding: message, as: UTF8.self), context: context.members.isEmpty ? nil : context)
-        let response = try await self.answer(path, body.serialized, timeout: timeout) { request in
+        let response = try await self.answer(path, Self.body(message, context), timeout: timeout) { request in
             try await self.core.send(request, by: caller, self.recording, noting: event)
         }
         return try ServerResponse(parsing: response.body)
     }
 
-    /// Does the same as ``send(_:as:context:path:timeout:)``, for an answer that a key has signed: the answer is sent
+    private static func body(_ message: [UInt8], _ context: JSONObject) -> [UInt8] {
+        SendUAFResponse(
+            uafResponse: String(decoding: message, as: UTF8.self), context: context.members.isEmpty ? nil : context
+        ).serialized
+    }
+
+    /// Does the same as ``send(_:as:context:path:timeout:by:)``, for an answer that a key has signed: the answer is sent
     /// and judged even if the operation's task is cancelled meanwhile. If the answer were cut off on its way, its fate
     /// would be unknown.
     ///
-    /// The answer is sent again, as the same bytes, only if the transport says that it was not sent: an answer whose
-    /// fate is unknown is never sent again. Throws ``Unanswered``, and `CancellationError` if the task is cancelled
-    /// between two tries; the answer was not sent then.
+    /// The answer is sent again, as the same bytes, if the transport says that it was not sent. An answer that may have
+    /// arrived is sent again only if `asker` is given: the caller that asks for the lost judgement. A server gives the
+    /// same judgement to the same bytes within the challenge's life (decision 129). A server that does not, and a
+    /// challenge that is over, leave the judgement lost.
+    ///
+    /// Throws ``Unanswered``, and `CancellationError` if the task is cancelled between two tries of an unsent answer. If
+    /// the task is cancelled while a judgement is lost, the judgement stays lost.
     func sendToTheEnd(
         _ message: [UInt8], as event: TraceEvent, context: JSONObject, path: String, retries: Retries,
-        by caller: RequestCaller = .anybody
+        by caller: RequestCaller = .anybody, askingAgainBy asker: RequestCaller? = nil
     ) async throws -> ServerResponse {
         var (retries, event) = (retries, Optional(event))
+        let body = Self.body(message, context)
+        // The failure of the first try that may have arrived.
+        var lost: (any Error)?
         while true {
-            let noted = event
-            do {
-                // The separate task is not cancelled with the operation's task. The transport's time limit bounds it.
-                return try await Task {
-                    try await self.send(message, as: noted, context: context, path: path, by: caller)
-                }.value
-            } catch let error as TransportError where error.isUnsent {
-                guard error.isTransient, try await retries.wait() else {
-                    throw Unanswered(cause: error, isJudgementLost: false)
+            let (noted, sender) = (event, lost == nil ? caller : asker ?? caller)
+            // The separate task is not cancelled with the operation's task. The transport's time limit bounds it.
+            let (result, delay) = await Task { await self.judgement(of: body, as: noted, path: path, by: sender) }.value
+            // The run's event has been recorded.
+            event = nil
+            switch result {
+            case .success(let response):
+                guard let lost, [.invalidRequest, .requestTimeout].contains(response.statusCode) else {
+                    return response
                 }
-                // The run's event has been recorded.
-                event = nil
-            } catch {
-                throw Unanswered(cause: error, isJudgementLost: true)
+                throw Unanswered(cause: lost, isJudgementLost: true)
+            case .failure(let error):
+                let isUnsent = (error as? TransportError)?.isUnsent ?? false
+                if !isUnsent { lost = lost ?? error }
+                let isRepeatable = isUnsent ? lost == nil || asker != nil : asker != nil
+                guard isRepeatable, Self.isTransient(error),
+                    try await Self.wait(&retries, atLeast: delay, isLost: lost != nil)
+                else { throw Unanswered(cause: lost ?? error, isJudgementLost: lost != nil) }
             }
+        }
+    }
+
+    /// Sends a signed answer once. Returns the judgement or the failure, and the delay that the server asks for.
+    private func judgement(of body: [UInt8], as event: TraceEvent?, path: String, by caller: RequestCaller) async -> (
+        result: Result<ServerResponse, any Error>, delay: Duration
+    ) {
+        var delay = Duration.zero
+        do {
+            let response = try await self.answer(path, body) { request in
+                let response = try await self.core.send(request, by: caller, self.recording, noting: event)
+                delay = Retries.demandedDelay(of: response, at: self.core.platform.clock.now())
+                return response
+            }
+            return (.success(try ServerResponse(parsing: response.body)), delay)
+        } catch {
+            return (.failure(error), delay)
+        }
+    }
+
+    /// Returns `true` if a later try of a signed answer can succeed.
+    private static func isTransient(_ error: any Error) -> Bool {
+        if let error = error as? TransportError { return error.isTransient }
+        return (error as? EngineError)?.cause == .unavailable
+    }
+
+    /// Waits before the next try of a signed answer. Returns `false` if no try is left, and if the task is cancelled
+    /// while a judgement is lost. Throws `CancellationError` if the task is cancelled and nothing was sent.
+    private static func wait(_ retries: inout Retries, atLeast delay: Duration, isLost: Bool) async throws -> Bool {
+        do { return try await retries.wait(atLeast: delay) } catch {
+            guard isLost else { throw error }
+            return false
         }
     }
 

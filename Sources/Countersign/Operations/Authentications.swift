@@ -33,9 +33,11 @@ extension OperationBuilder where Operation: AuthenticationOperation {
     /// ``AuthenticationSuccess/authorizationProvider``. The default is a constant policy with
     /// ``ClientConfiguration/authenticationMaxRetries`` and ``ClientConfiguration/authenticationRetryInterval``.
     ///
-    /// The answer is sent again only if it was certainly not sent (``TransportError/isUnsent``). After any other failure
-    /// the server may have judged the answer: the operation ends with ``OperationError/Recovery-swift.enum/checkOutcome``,
-    /// and nothing is repeated.
+    /// The answer is sent again, as the same bytes, if it was certainly not sent (``TransportError/isUnsent``). After any
+    /// other failure the server may have judged the answer. If the server knows this device's own keys, the answer is sent
+    /// again with a proof of the device: the server gives the same judgement, and a token or a continuation once more. In
+    /// every other case, with a session, and if no retry brings the judgement, the operation ends with
+    /// ``OperationError/Recovery-swift.enum/checkOutcome``.
     public func retryPolicyObtainingAuthorizationProvider(_ policy: RetryPolicy) -> Self {
         self.changing { $0.requestOptions.answerRetryPolicy = policy }
     }

@@ -8,6 +8,10 @@ import _Primitives
 /// 503 and 504. A request that works only once is repeated only if the transport says that the failed request was not
 /// sent (``TransportError/isUnsent``): such requests redeem a token or carry a signed answer.
 ///
+/// The signed answer of an authentication is also repeated if the server's judgement was lost, and the server knows this
+/// device's own keys. The server gives the same judgement to the same bytes, and the device proves the repetition. The
+/// same applies to a registration that the app starts, which needs no proof.
+///
 /// All numbers are bounded, whatever a policy says: at most ``maximumRetries`` retries, at most ``maximumDelay`` before
 /// each retry, and at most ``maximumTime`` from the first try to the begin of the last retry. The last retry can then
 /// take as long as ``ClientConfiguration/networkTimeout``. A server can ask for a longer delay than the policy's with
@@ -111,7 +115,7 @@ struct Retries {
     private static func isTransient(_ status: Int) -> Bool { [408, 429, 502, 503, 504].contains(status) }
 
     /// Reads the delay that an answer asks for, in seconds or as a date; zero for an answer without a readable field.
-    private static func demandedDelay(of response: TransportResponse, at now: Timestamp) -> Duration {
+    static func demandedDelay(of response: TransportResponse, at now: Timestamp) -> Duration {
         guard let field = response.header("Retry-After") else { return .zero }
         if let date = Timestamp(httpDate: field) { return max(date - now, .zero) }
         guard !field.isEmpty, field.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return .zero }

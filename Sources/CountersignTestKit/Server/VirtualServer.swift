@@ -99,6 +99,10 @@ public actor VirtualServer: Transport {
     private var appAttestation: AppAttestationWish?
     /// The devices that the server knows; `nil` for a server that knows none.
     var devices: VirtualDevices?
+    /// The accepted answers, by their bodies, with the person who answered.
+    var judgedAnswers: [[UInt8]: (username: Username, response: ServerResponse)] = [:]
+    /// The number of the next answers to a path that get lost, by the path.
+    var lostAnswers: [String: Int] = [:]
 
     /// Creates a server at an address.
     public init(baseURL: URL) { self.baseURL = baseURL }
@@ -231,6 +235,7 @@ public actor VirtualServer: Transport {
 
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
         var response = try await self.answer(request)
+        try self.loseAnswer(to: request)
         response.serverCertificate = response.serverCertificate ?? self.certificate
         return response
     }
@@ -264,8 +269,10 @@ public actor VirtualServer: Transport {
             answer.appAttestation = self.appAttestation
             return self.message(answer.serialized)
         case "uaf/1.1/request/deregistration": return try self.deregister(request)
-        case "uaf/1.1/registration": return self.message(self.judgeRegistration(request.body).serialized)
-        case "uaf/1.1/authentication": return self.message(self.judgeAuthentication(request.body).serialized)
+        case "uaf/1.1/registration":
+            return self.message(self.judgeOnce(request) { self.judgeRegistration(request.body) }.serialized)
+        case "uaf/1.1/authentication":
+            return self.message(self.judgeOnce(request) { self.judgeAuthentication(request.body) }.serialized)
         default: return TransportResponse(status: 404, headers: [], body: [])
         }
     }
@@ -467,7 +474,7 @@ extension VirtualServer {
         return self.know(told, of: username)
     }
 
-    private func judgeRegistration(_ body: [UInt8]) -> ServerResponse {
+    fileprivate func judgeRegistration(_ body: [UInt8]) -> ServerResponse {
         guard let sent = try? SendUAFResponse(parsing: body),
             let response = try? RegistrationResponse(parsing: sent.uafResponse.utf8)
         else { return ServerResponse(statusCode: .badRequest) }
@@ -505,7 +512,7 @@ extension VirtualServer {
         return verdict
     }
 
-    private func judgeAuthentication(_ body: [UInt8]) -> ServerResponse {
+    fileprivate func judgeAuthentication(_ body: [UInt8]) -> ServerResponse {
         guard let sent = try? SendUAFResponse(parsing: body),
             let response = try? AuthenticationResponse(parsing: sent.uafResponse.utf8)
         else { return ServerResponse(statusCode: .badRequest) }
