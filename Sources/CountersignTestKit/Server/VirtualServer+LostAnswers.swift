@@ -1,4 +1,4 @@
-public import Countersign
+import Countersign
 import UAF
 import _Primitives
 

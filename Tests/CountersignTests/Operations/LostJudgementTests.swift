@@ -232,7 +232,7 @@ struct BoundTokenTests {
         for form in 0..<3 {
             let bound = try await world.server.bound(try await world.server.authentication(), to: "alice")
             let decode = world.phone.client.operations.outOfBandPayloadDecode
-            let payload =
+            let payload: OutOfBandPayload =
                 switch form {
                 case 0: try await decode.json(bound.json).execute()
                 case 1: try await decode.base64URLEncoded(bound.base64URLEncoded).execute()
@@ -292,7 +292,7 @@ struct BoundTokenTests {
         #expect(throws: OutOfBandPayloadError(.malformedPayload, "")) {
             try OutOfBandPayload(
                 json: """
-                    {"nma_data":{"token":"t","redeem_url":"https://id.example.com/","device_key":"\\(name)"},\
+                    {"nma_data":{"token":"t","redeem_url":"https://id.example.com/","device_key":"\(name)"},\
                     "nma_data_content_type":"application/json","nma_data_version":"1"}
                     """)
         }

@@ -39,9 +39,12 @@ struct DispatchedTokenRoutesTests {
 
     /// Alice with two phones, and a dispatch of the bank to the first.
     private struct Scene {
-        let (server, client): (ServerFixture, any TestClientProtocol)
-        let (phone, other): (VirtualPhone, VirtualPhone)
-        let (kept, otherKept): (KeptRequests, KeptRequests)
+        let server: ServerFixture
+        let client: any TestClientProtocol
+        let phone: VirtualPhone
+        let other: VirtualPhone
+        let kept: KeptRequests
+        let otherKept: KeptRequests
         let answer: JSONObject
         /// What the phone's own list has.
         let payload: OutOfBandPayload
