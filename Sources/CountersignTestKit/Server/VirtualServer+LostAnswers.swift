@@ -1,4 +1,5 @@
 import Countersign
+import Foundation
 import UAF
 import _Primitives
 

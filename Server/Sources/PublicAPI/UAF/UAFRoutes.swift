@@ -219,7 +219,7 @@ struct UAFRoutes: Sendable {
         let message: SendUAFResponse
         do {
             message = try SendUAFResponse(parsing: body)
-        } catch let error as UAFError {
+        } catch {
             return self.answer(ServerResponse(statusCode: .badRequest), error.description, context)
         }
         let prover =
