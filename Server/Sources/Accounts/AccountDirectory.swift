@@ -243,6 +243,7 @@ extension NoticeRecord.Kind {
         case .enrolmentAsked: "enrolment-asked"
         case .requestDisowned: "request-disowned"
         case .deviceApproved: "device-approved"
+        case .recoveryCodeUsed: "recovery-code-used"
         }
     }
 }

@@ -62,7 +62,7 @@ public struct PasswordLimits: Sendable, Equatable {
     /// The number of recovery codes that a person gets at a time.
     public var recoveryCodes = 10
     /// The number of letters of a recovery code. Each letter carries five bits.
-    public var recoveryCodeLetters = 12
+    public var recoveryCodeLetters = 13
 
     /// Creates the default bounds.
     public init() {}
@@ -117,6 +117,9 @@ public struct PasswordLimits: Sendable, Equatable {
         static let totpStoredSecretBytes = 10...128
         /// The possible numbers of digits of a time-based code.
         static let totpDigits = 6...8
+        /// The number of letters of recovery codes from before they had 65 bits. A code of this length counts until its
+        /// person gets other codes.
+        static let formerRecoveryCodeLetters = 12
         /// The maximum number of characters of a typed code that is read: the code, with room for spaces.
         static let typedCodeBytes = 64
         /// The maximum number of characters of a name in the address for an authenticator app.

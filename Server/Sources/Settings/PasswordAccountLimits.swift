@@ -13,6 +13,9 @@ extension Limits {
         /// The wrong codes beside the password of each account in a row, by the same rule. Past it each attempt needs
         /// such a pause.
         public var secondFactorAttempts = 5
+        /// The wrong recovery codes of each account in a row, by the same rule, wherever the codes are typed. Past it
+        /// each recovery code needs such a pause. Codes of an authenticator app do not wait for this pause.
+        public var recoveryCodeAttempts = 10
         /// The first pause between attempts.
         public var attemptRest: Duration = .seconds(60)
         /// The longest pause between attempts. Past it the next attempt is judged, however many were wrong.

@@ -77,6 +77,10 @@ extension English: Language {
         case .recoveryCodesUse:
             "Each stands in once for a code of your authenticator app. Keep them where you keep papers."
         case .recoveryCodesOnce: "They are shown this once. Codes from before count no more."
+        case .recoveryCodeReplaced: "Your new recovery code"
+        case .recoveryCodeReplacedUse:
+            "The recovery code that you used counts no more. This one is in its place: write it where you keep the others."
+        case .recoveryCodeReplacedOnce: "It is shown this once. Your other codes count as before."
         }
     }
 
@@ -1273,6 +1277,16 @@ extension English: Language {
                     The authenticator app or the recovery codes of the name \(name) at \(service) are others now.
 
                     If it was not you, \(self.answer(question, service))
+
+                    """)
+        case .recoveryCodeUsed(let service, let name):
+            .init(
+                subject: "A recovery code at \(service) was used",
+                text: """
+                    A recovery code of the name \(name) at \(service) was used just now. It counts no more.
+
+                    If it was you, there is nothing to do. If it was not you, change your password, make new recovery \
+                    codes, and tell the operator of \(service).
 
                     """)
         case .accountChanged(let service, let name, let change, let made, let question):

@@ -8,6 +8,8 @@ public enum Letter: Sendable {
     case passwordChanged(service: String, name: String, question: String?)
     /// The second factor was changed.
     case secondFactorChanged(service: String, name: String, question: String?)
+    /// A recovery code was used.
+    case recoveryCodeUsed(service: String, name: String)
     /// The account was changed.
     case accountChanged(service: String, name: String, change: String, made: String, question: String?)
     /// A change rests.

@@ -44,6 +44,8 @@ public enum FieldText: Sendable {
     case authenticatorQR
     /// New recovery codes: the heading, the use, and the warning.
     case recoveryCodes, recoveryCodesUse, recoveryCodesOnce
+    /// A recovery code in place of a used code: the heading, the use, and the warning.
+    case recoveryCodeReplaced, recoveryCodeReplacedUse, recoveryCodeReplacedOnce
 }
 
 /// The reason why a form is shown once more.

@@ -2,7 +2,7 @@ import Passwords
 import Testing
 import _Primitives
 
-@Suite("Decision 27: recovery codes have 60 bits and are read as people write them")
+@Suite("Decisions 27 and 128: recovery codes have 65 bits and are read as people write them")
 struct RecoveryCodeTests {
     private func letters(_ code: RecoveryCode?) -> String? {
         code.map { $0.withBytes { String(decoding: $0, as: UTF8.self) } }
@@ -15,12 +15,13 @@ struct RecoveryCodeTests {
 
     @Test("Each letter carries five bits, whatever the byte's others are")
     func alphabet() {
-        #expect(self.code([0, 9, 10, 17, 18, 19, 20, 21, 22, 26, 27, 31]).shownOnce == "09AH-JKMN-PTVZ")
+        #expect(self.code([0, 9, 10, 17, 18, 19, 20, 21, 22, 26, 27, 31, 9]).shownOnce == "09AH-JKMN-PTVZ9")
         #expect(
-            self.code([0, 9, 10, 17, 18, 19, 20, 21, 22, 26, 27, 31].map { $0 | 0xE0 }).shownOnce == "09AH-JKMN-PTVZ")
+            self.code([0, 9, 10, 17, 18, 19, 20, 21, 22, 26, 27, 31, 9].map { $0 | 0xE0 }).shownOnce
+                == "09AH-JKMN-PTVZ9")
         var seen: Set<ExactText> = []
         for number in UInt8(0)..<32 {
-            seen.insert(ExactText(self.code([UInt8](repeating: number, count: 12)).shownOnce))
+            seen.insert(ExactText(self.code([UInt8](repeating: number, count: 13)).shownOnce))
         }
         #expect(seen.count == 32)
         for letter in "ILOU" { #expect(!seen.contains { $0.text.contains(letter) }) }
@@ -57,10 +58,19 @@ struct RecoveryCodeTests {
         }
     }
 
+    @Test("A code from before, of twelve letters, is read, and a code of thirteen letters is another one")
+    func formerCodes() throws {
+        let former = try #require(RecoveryCode(typed: "09AH-JKMN-PTVZ"))
+        #expect(self.letters(former) == "09AHJKMNPTVZ")
+        #expect(former.shownOnce == "09AH-JKMN-PTVZ")
+        #expect(former != RecoveryCode(typed: "09AH-JKMN-PTVZ0"))
+        #expect(RecoveryCode.set(random: .system).allSatisfy { self.letters($0)?.utf8.count == 13 })
+    }
+
     @Test(
         "Anything else is no code",
         arguments: [
-            "", "09AH-JKMN-PTV", "09AH-JKMN-PTVZZ", "09AH-JKMN-PTVU", "09AH-JKMN-PTV*", "09AH_JKMN_PTVZ",
+            "", "09AH-JKMN-PTV", "09AH-JKMN-PTVZ-99", "09AH-JKMN-PTVU", "09AH-JKMN-PTV*", "09AH_JKMN_PTVZ",
             "09AH-JKMN-PTVZ\n",
             "09AH-JKMN-PTV\u{FF3A}", "09AH-\u{212A}KMN-PTVZ", "09AH-JKMN-PTVZ\u{301}", "09AH-JKMN-PTV\u{1F600}",
             "09AH-JKMN-PTVZ" + String(repeating: "-", count: 51), String(repeating: "0", count: 100_000),

@@ -152,6 +152,15 @@ public final class MailDeliveries: Sendable {
                     recipient: email.address, name: account.username?.text ?? account.displayName ?? "",
                     language: account.language))
         }
+        if delivery.subject.goesToAllAddresses, let id = delivery.about {
+            guard let account = try await self.store.account(id: delivery.accountID), !account.isLocked,
+                let email = try await self.store.additionalEmails(accountID: account.id)
+                    .first(where: { $0.id.hasSameBytes(as: id) }), email.isVerified,
+                EmailValidator().accepts(email.address)
+            else { return .over("the address is no confirmed address any more") }
+            return .found(
+                MailContent(recipient: email.address, name: account.shownName, language: account.language))
+        }
         guard let account = try await self.store.account(id: delivery.accountID), let email = account.email,
             // An operator may have mistyped an address: a link with power must not reach a stranger by mistake.
             email.isVerified || delivery.subject == .addressConfirmation, EmailValidator().accepts(email.address)
@@ -213,6 +222,12 @@ public final class MailDeliveries: Sendable {
     }
 }
 
+extension MailRecord.Subject {
+    /// `true` if such letters go to all confirmed addresses of a person. A letter about an address goes to this address,
+    /// and the letter about nothing to the first address.
+    fileprivate var goesToAllAddresses: Bool { self == .recoveryCodeUsed }
+}
+
 extension OutboxTerms {
     /// The terms of letters. Letters for strangers have a share of the places.
     fileprivate init(ofMail limits: Limits.Mail) {
@@ -263,6 +278,7 @@ extension Letter {
                 .addressConfirmation(service: service, name: name, link: link(MailedLinkPaths.addressConfirmation))
             case .passwordChanged: .passwordChanged(service: service, name: name, question: question)
             case .secondFactorChanged: .secondFactorChanged(service: service, name: name, question: question)
+            case .recoveryCodeUsed: .recoveryCodeUsed(service: service, name: name)
             case .accountChanged: Self(content.change, service: service, name: name, question: question)
             case .changeWaits:
                 .changeWaits(

@@ -138,6 +138,7 @@ extension AttemptHolder {
         switch self {
         case .password, .unknownName: "password"
         case .secondFactor: "second-factor"
+        case .recoveryCode: "recovery-code"
         case .mail, .confirmation: "mail"
         }
     }

@@ -113,21 +113,23 @@ public struct OwnPassword: Sendable {
             throw error
         }
         guard case .right = verdict else { return refused(reason) }
-        var spent: PasswordSignInStep.Spent?
+        var code: AcceptedCode?
         if let totp = known.totp {
             guard
                 try await accounts.countAttempt(
                     .secondFactor(account: proof.accountID), free: accounts.limits.passwords.secondFactorAttempts,
                     at: now)
             else { return refused(.resting, of: "code") }
-            guard let found = accounts.spent(proof.code, by: totp, at: now) else { return refused(.wrong, of: "code") }
-            spent = found.spent
+            // The pages do not show a replacement: the page of recovery codes makes new ones.
+            switch try await accounts.judge(code: proof.code, of: known, by: totp, replacing: false, at: now) {
+            case .refused(let reason): return refused(reason, of: "code")
+            case .accepted(let accepted): code = accepted
+            }
         }
         guard
             try await accounts.store.confirm(
-                shown, attempt: decision.attempt, spent: spent,
-                audit: spent.flatMap { accounts.event(of: $0, known, at: now) })
-        else { return refused(.wrong, of: spent == nil ? "password" : "code") }
+                shown, attempt: decision.attempt, spent: code?.spent, use: code?.use)
+        else { return refused(.wrong, of: code == nil ? "password" : "code") }
         if isSpent { accounts.guesses.refund(proof.visitor.source) }
         return .right(Proved(account: known.account, shown: shown, unchangedSince: known.unchangedSince ?? now))
     }

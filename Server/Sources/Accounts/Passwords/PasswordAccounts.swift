@@ -176,6 +176,22 @@ public struct PasswordAccounts: Sendable {
             about: change.id, createdAt: change.decidedAt, expiresAt: end)
     }
 
+    /// Returns a letter for each confirmed address of a person, without links. Without mail there are none.
+    ///
+    /// Cost: one query if the server sends mail.
+    func letters(
+        _ subject: MailRecord.Subject, toAllAddressesOf account: AccountRecord, at now: Timestamp
+    ) async throws -> [MailRecord] {
+        guard self.sendsMail else { return [] }
+        let further = try await self.store.additionalEmails(accountID: account.id).filter(\.isVerified).map(\.id)
+        let first: [String?] = account.email?.isVerified == true ? [nil] : []
+        return (first + further).map {
+            MailRecord(
+                accountID: account.id, subject: subject, about: $0, createdAt: now,
+                expiresAt: now + self.limits.mail.mailLifetime)
+        }
+    }
+
     /// Returns the stored digest of a recovery code. The digest is worthless for another account.
     func digest(of code: RecoveryCode, accountID: String) -> [UInt8] {
         self.sealing.code(

@@ -28,25 +28,60 @@ extension PasswordAccounts {
         return (hash, .wrong)
     }
 
-    /// Returns the step of the time-based code, or the digest of the recovery code, that a typed text spends. `nil` if
-    /// the text is neither a valid time-based code nor in the form of a recovery code. Only the store finds out if the
-    /// account has such a recovery code.
-    func spent(
-        _ typed: String, by kept: TOTPRecord, at now: Timestamp
-    ) -> (spent: PasswordSignInStep.Spent, factor: PasswordSignInRecord.SecondFactor)? {
+    /// Judges a text that is typed as a code of an account: as a time-based code, or as a recovery code. Only the store
+    /// finds out if the account has such a recovery code. An attempt at a recovery code is counted durably before.
+    ///
+    /// - Parameter replacing: `true` if a new recovery code takes the place of the spent code. The caller must show the
+    ///   new code.
+    ///
+    /// Cost: for a text in the form of a recovery code, one store step and one query.
+    func judge(
+        code typed: String, of known: PasswordAccount, by kept: TOTPRecord, replacing: Bool, at now: Timestamp
+    ) async throws -> JudgedCode {
         let limits = self.hashing
         if let totp = TOTP(kept), let step = totp.acceptedStep(of: typed, at: now, after: kept.lastStep, limits: limits)
         {
-            return (.totp(step: step), .totp)
+            return .accepted(AcceptedCode(spent: .totp(step: step), factor: .totp, use: nil, replacement: nil))
         }
-        guard let code = RecoveryCode(typed: typed, limits: limits) else { return nil }
-        return (.recoveryCode(self.digest(of: code, accountID: kept.accountID)), .recoveryCode)
+        guard let code = RecoveryCode(typed: typed, limits: limits) else { return .refused(.wrong) }
+        let account = known.account
+        guard
+            try await self.countAttempt(
+                .recoveryCode(account: account.id), free: self.limits.passwords.recoveryCodeAttempts, at: now)
+        else { return .refused(.resting) }
+        let replacement = replacing ? RecoveryCode(random: self.random, limits: limits) : nil
+        let audit = AuditEvent(
+            .recoveryCodeSpent, at: now, accountID: account.id,
+            detail: replacing ? "replaced" : "\(known.recoveryCodes - 1) left")
+        return .accepted(
+            AcceptedCode(
+                spent: .recoveryCode(
+                    self.digest(of: code, accountID: account.id),
+                    replacement: replacement.map { self.digest(of: $0, accountID: account.id) }),
+                factor: .recoveryCode,
+                use: RecoveryCodeUse(
+                    audit: audit, notice: self.notice(.recoveryCodeUsed, of: account, at: now),
+                    mails: try await self.letters(.recoveryCodeUsed, toAllAddressesOf: account, at: now)),
+                replacement: replacement))
     }
+}
 
-    /// Returns the trail's entry for a spent recovery code; `nil` for a time-based code.
-    func event(of spent: PasswordSignInStep.Spent, _ known: PasswordAccount, at now: Timestamp) -> AuditEvent? {
-        guard case .recoveryCode = spent else { return nil }
-        return AuditEvent(
-            .recoveryCodeSpent, at: now, accountID: known.account.id, detail: "\(known.recoveryCodes - 1) left")
-    }
+/// The judgement of a typed code.
+enum JudgedCode: Sendable {
+    /// The code is right, as far as the store is not asked.
+    case accepted(AcceptedCode)
+    /// The code is wrong, or recovery codes rest.
+    case refused(PasswordSignIns.Refusal)
+}
+
+/// A typed code that is right, as far as the store is not asked.
+struct AcceptedCode: Sendable {
+    /// The code, for the step that spends it.
+    let spent: PasswordSignInStep.Spent
+    /// The kind of the code.
+    let factor: PasswordSignInRecord.SecondFactor
+    /// The event and the messages about a recovery code; `nil` for a time-based code.
+    let use: RecoveryCodeUse?
+    /// The code in place of a spent recovery code; `nil` for none.
+    let replacement: RecoveryCode?
 }

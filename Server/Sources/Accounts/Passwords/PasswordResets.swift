@@ -1,4 +1,4 @@
-import Passwords
+public import Passwords
 import Records
 import Settings
 import _Primitives
@@ -24,8 +24,9 @@ public struct PasswordResets: Sendable {
 
     /// The result of a new password.
     public enum Verdict: Sendable, Equatable {
-        /// The password is set from now on.
-        case done
+        /// The password is set from now on. The code, which is to be shown once, has taken the place of a spent recovery
+        /// code.
+        case done(replacement: RecoveryCode?)
         /// The code beside the password was wrong, or was not judged. The reason and the account are for the log alone.
         case refused(PasswordSignIns.Refusal, account: String)
         /// The link is spent, its time is over, or the link was never valid. Or the account is locked, has no password,
@@ -165,28 +166,30 @@ public struct PasswordResets: Sendable {
             if shortage == nil { accounts.guesses.refund(visitor.source) }
             throw error
         }
-        var spent: PasswordSignInStep.Spent?
+        var accepted: AcceptedCode?
         if let totp = known.totp {
             guard
                 try await accounts.countAttempt(
                     .secondFactor(account: known.account.id), free: accounts.limits.passwords.secondFactorAttempts,
                     at: now)
             else { return refused(.resting) }
-            guard let found = accounts.spent(code, by: totp, at: now) else { return refused(.wrong) }
-            spent = found.spent
+            switch try await accounts.judge(code: code, of: known, by: totp, replacing: true, at: now) {
+            case .refused(let reason): return refused(reason)
+            case .accepted(let code): accepted = code
+            }
         }
         var change = accounts.change(of: known.account, to: hash, shown: shown, address: address)
         change.visit = accounts.remembered(visitor, at: change.password.setAt)
         change.link = accounts.links.digest(of: link)
-        change.spent = spent
+        change.spent = accepted?.spent
+        change.codeUse = accepted?.use
         change.audit.kind = .passwordReset
-        change.spentAudit = spent.flatMap { accounts.event(of: $0, known, at: now) }
         guard try await accounts.store.setPassword(change) else {
             // Another request has spent the code or the link a moment ago.
-            return spent == nil ? .over : refused(.wrong)
+            return accepted == nil ? .over : refused(.wrong)
         }
         if shortage == nil { accounts.guesses.refund(visitor.source) }
-        return .done
+        return .done(replacement: accepted?.replacement)
     }
 }
 

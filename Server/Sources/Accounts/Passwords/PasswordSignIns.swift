@@ -1,4 +1,4 @@
-import Passwords
+public import Passwords
 import Records
 import Settings
 import _Primitives
@@ -22,8 +22,9 @@ public struct PasswordSignIns: Sendable {
 
     /// The judgement of an attempt.
     public enum Verdict: Sendable, Equatable {
-        /// The attempt is right. The stage tells the part that is still missing.
-        case right(Stage)
+        /// The attempt is right. The stage tells the part that is still missing. The code, which is to be shown once,
+        /// has taken the place of a spent recovery code.
+        case right(Stage, replacement: RecoveryCode? = nil)
         /// The attempt is refused, or could not be judged. The reason is for the log alone, and so is the account of a
         /// known name.
         case refused(Refusal, account: String?)
@@ -175,9 +176,14 @@ public struct PasswordSignIns: Sendable {
     /// Throws ``AccountError`` `tooManyRequests`, without a judgement, if the source was wrong too often and the
     /// account was not signed in to from there before.
     ///
-    /// Cost: two queries, one store step; for a right code, and for a text in the form of a recovery code, another
-    /// step. Past the source's budget another query.
-    public func attempt(code typed: String, at place: Place) async throws -> Verdict? {
+    /// Cost: two queries, one store step; for a right time-based code another step, and for a text in the form of a
+    /// recovery code two more and a query. Past the source's budget another query.
+    ///
+    /// - Parameter showsReplacement: `true` if the caller shows the person a code in place of a spent recovery code. If
+    ///   `false`, the account has one recovery code less.
+    public func attempt(
+        code typed: String, at place: Place, showsReplacement: Bool = true
+    ) async throws -> Verdict? {
         let accounts = self.accounts
         let now = accounts.time.now()
         guard let previous = try await accounts.store.passwordSignIn(request: place.request),
@@ -194,17 +200,23 @@ public struct PasswordSignIns: Sendable {
         guard let known = try await accounts.store.passwordAccount(id: previous.accountID), let kept = known.totp else {
             return refused(.over)
         }
-        guard let (spent, factor) = accounts.spent(typed, by: kept, at: now) else { return refused(.wrong) }
+        let accepted: AcceptedCode
+        switch try await accounts.judge(code: typed, of: known, by: kept, replacing: showsReplacement, at: now) {
+        case .refused(let reason): return refused(reason)
+        case .accepted(let code): accepted = code
+        }
         var record = previous
-        record.secondFactor = factor
+        record.secondFactor = accepted.factor
         record.needsSecondFactor = false
-        var step = PasswordSignInStep(to: record, from: previous, spent: spent)
-        step.audit += accounts.event(of: spent, known, at: now).map { [$0] } ?? []
+        var step = PasswordSignInStep(to: record, from: previous, spent: accepted.spent)
+        step.codeUse = accepted.use
         self.finish(&step, at: place, now)
-        let verdict = try await self.taken(step, otherwise: .wrong)
-        if case .refused(let reason, _) = verdict { return refused(reason) }
-        if case .right = verdict, isSpent { accounts.guesses.refund(place.visitor.source) }
-        return verdict
+        switch try await self.taken(step, otherwise: .wrong) {
+        case .refused(let reason, _): return refused(reason)
+        case .right(let stage, _):
+            if isSpent { accounts.guesses.refund(place.visitor.source) }
+            return .right(stage, replacement: accepted.replacement)
+        }
     }
 
     /// Replaces a one-time password by a new password. `nil` if no sign-in waits for a new password.

@@ -82,6 +82,41 @@ public struct RecoveryCodesPage: Sendable {
     public init(codes: [String]) { self.codes = codes }
 }
 
+/// The recovery code in place of a used code, shown this once.
+public struct ReplacedCodePage: Sendable {
+    /// The code.
+    public var code: String
+    /// The address of the next page; `nil` if nothing follows.
+    public var next: String?
+
+    /// Creates a page with the code and the way on.
+    public init(code: String, next: String?) {
+        self.code = code
+        self.next = next
+    }
+}
+
+private struct ReplacedCodeView: PageView {
+    let code: String
+    let next: String?
+
+    static let template = "replaced-code"
+
+    static func markup(_ words: TemplateWords) -> String {
+        """
+        {{<frame}}{{$main}}
+        <section class="card form" aria-labelledby="title" data-testid="replaced-code">
+        <h1 id="title">\(words(.recoveryCodeReplaced))</h1>
+        <p class="lead">\(words(.recoveryCodeReplacedUse))</p>
+        <ul class="codes"><li><code data-testid="code">{{code}}</code></li></ul>
+        <p class="notice">\(words(.recoveryCodeReplacedOnce))</p>
+        {{#next}}<p class="actions"><a class="button" href="{{.}}" data-testid="continue">\(words(.goOn))</a></p>{{/next}}
+        </section>
+        {{/main}}{{/frame}}
+        """
+    }
+}
+
 private struct CodesView: PageView {
     let codes: [String]
 
@@ -163,6 +198,14 @@ extension SecondFactorOfferPage: Page {
                 isNumber: true)
         ]
         return renderer.render(view, title: view.headline)
+    }
+}
+
+extension ReplacedCodePage: Page {
+    /// Renders the code and the way on.
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        renderer.render(
+            ReplacedCodeView(code: self.code, next: self.next), title: renderer.language.words(.recoveryCodeReplaced))
     }
 }
 

@@ -3,9 +3,9 @@ public import _Primitives
 /// A code that a person keeps on paper. The person can sign in once with the code after losing phone and authenticator
 /// app.
 ///
-/// Twelve letters of Crockford's base 32 carry 60 bits. A plain hash would be too weak: an attacker with the database
+/// Thirteen letters of Crockford's base 32 carry 65 bits. A plain hash would be too weak: an attacker with the database
 /// could try all codes. The caller stores an HMAC of the bytes that ``withBytes(_:)`` lends, under a key outside the
-/// database.
+/// database. Codes of earlier versions have twelve letters, and are read too.
 public struct RecoveryCode: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
     private let letters: SecretBytes
@@ -41,18 +41,18 @@ public struct RecoveryCode: Sendable, Equatable, CustomStringConvertible, Custom
             default: return nil
             }
         }
-        guard letters.count == limits.recoveryCodeLetters, letters.allSatisfy(Self.alphabet.contains) else {
-            return nil
-        }
+        let lengths = [limits.recoveryCodeLetters, PasswordLimits.Fixed.formerRecoveryCodeLetters]
+        guard lengths.contains(letters.count), letters.allSatisfy(Self.alphabet.contains) else { return nil }
         self.letters = SecretBytes(letters)
     }
 
-    /// The code for the single display, in groups of four: `7KQ2-M9XT-4HWB`.
+    /// The code for the single display, in groups of four. The last group has the rest, and at least two letters:
+    /// `7KQ2-M9XT-4HWB9`.
     public var shownOnce: String {
         self.letters.withBytes { letters in
-            stride(from: 0, to: letters.count, by: 4)
-                .map { String(decoding: letters[$0..<min($0 + 4, letters.count)], as: UTF8.self) }.joined(
-                    separator: "-")
+            let starts = stride(from: 0, to: letters.count, by: 4).filter { $0 == 0 || letters.count - $0 > 1 }
+            return zip(starts, starts.dropFirst() + [letters.count])
+                .map { String(decoding: letters[$0..<$1], as: UTF8.self) }.joined(separator: "-")
         }
     }
 

@@ -134,6 +134,7 @@ struct ActivityCommand: AsyncParsableCommand {
                 case .deviceApproved: "device added, approved by another device: \(notice.subject)"
                 case .deviceKeysReplaced: "\(notice.subject) has new keys of its own"
                 case .requestDisowned: "A request of \(notice.subject) was denied as not yours"
+                case .recoveryCodeUsed: "a recovery code of \(notice.subject) was used"
                 case .secondFactorChanged: "codes beside the password of \(notice.subject) changed"
                 default: "\(notice.kind): \(notice.subject)"
                 }

@@ -205,6 +205,8 @@ public struct NoticeRecord: Sendable, Equatable {
         case requestDisowned = 10
         /// A device was added, because another device of the person approved the device.
         case deviceApproved = 11
+        /// A recovery code of the person was used.
+        case recoveryCodeUsed = 12
     }
 
     /// Random, 16 bytes as base64url; the identifier of the enrolment for ``Kind/enrolmentAsked``.
@@ -216,7 +218,7 @@ public struct NoticeRecord: Sendable, Equatable {
     /// The moment of the event.
     public var at: Timestamp
     /// The subject of the notice: the service of the sign-in, of the disowned request or of the deletion of keys, the device's name, the name
-    /// whose password or second factor was changed, or the other provider. Sealed at rest.
+    /// whose password or second factor was changed or whose recovery code was used, or the other provider. Sealed at rest.
     public var subject: String
 
     /// Describes a notice.

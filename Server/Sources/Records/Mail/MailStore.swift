@@ -68,6 +68,8 @@ public struct MailRecord: Sendable, Equatable {
         case changeCode = "change-code"
         /// The news that a change waits, by the reference that the letter is about, and the way to stop the change.
         case changeWaits = "change-waits"
+        /// The news that a recovery code was used. A letter to a further address is about the address.
+        case recoveryCodeUsed = "recovery-code-used"
     }
 
     /// The turn of a letter when more letters wait than can be sent at once: the first case comes first. Kept as its
@@ -138,7 +140,9 @@ extension MailRecord.Subject {
     fileprivate var usualTurn: MailRecord.Turn {
         switch self {
         case .passwordReset, .addressConfirmation, .newActivation, .changeCode: .awaited
-        case .passwordChanged, .secondFactorChanged, .invitation, .accountChanged, .changeWaits: .told
+        case .passwordChanged, .secondFactorChanged, .invitation, .accountChanged, .changeWaits,
+            .recoveryCodeUsed:
+            .told
         }
     }
 }

@@ -7,6 +7,8 @@ public enum AttemptHolder: Hashable, Sendable {
     case password(account: String)
     /// The codes beside the password of an account.
     case secondFactor(account: String)
+    /// The recovery codes of an account, wherever they are typed.
+    case recoveryCode(account: String)
     /// Requested letters to the person of an account.
     case mail(account: String)
     /// Letters by which the person of an account confirms its address, requested while the person was signed in.
@@ -19,6 +21,7 @@ public enum AttemptHolder: Hashable, Sendable {
         switch self {
         case .password(let account): "password \(account)"
         case .secondFactor(let account): "second-factor \(account)"
+        case .recoveryCode(let account): "recovery-code \(account)"
         case .mail(let account): "mail \(account)"
         case .confirmation(let account): "confirmation \(account)"
         case .unknownName(let number): "unknown-name \(number)"
@@ -28,7 +31,8 @@ public enum AttemptHolder: Hashable, Sendable {
     /// The account of the target; `nil` for an unknown name.
     public var account: String? {
         switch self {
-        case .password(let account), .secondFactor(let account), .mail(let account), .confirmation(let account):
+        case .password(let account), .secondFactor(let account), .recoveryCode(let account), .mail(let account),
+            .confirmation(let account):
             account
         case .unknownName: nil
         }

@@ -32,12 +32,12 @@ public struct PasswordChange: Sendable {
     public var link: [UInt8]?
     /// The code that was shown beside the link.
     public var spent: PasswordSignInStep.Spent?
+    /// The event and the messages about the code, if the code is a recovery code.
+    public var codeUse: RecoveryCodeUse?
     /// `true` if all authentications of the account end: sessions, grants, and with them their tokens.
     public var endsSessions: Bool
     /// The audit event of the change.
     public var audit: AuditEvent
-    /// The audit event of the code.
-    public var spentAudit: AuditEvent?
     /// The notice for the person's devices.
     public var notice: NoticeRecord?
     /// The letter to the person.
@@ -209,14 +209,31 @@ public struct PasswordSignInRecord: Sendable, Equatable {
     }
 }
 
+/// The event and the messages about the use of a recovery code. The step that spends the code keeps them.
+public struct RecoveryCodeUse: Sendable, Equatable {
+    /// The audit event.
+    public var audit: AuditEvent
+    /// The notice for the person's devices.
+    public var notice: NoticeRecord
+    /// The letters, one for each confirmed address of the person.
+    public var mails: [MailRecord]
+
+    /// Makes the event and the messages of a use.
+    public init(audit: AuditEvent, notice: NoticeRecord, mails: [MailRecord]) {
+        self.audit = audit
+        self.notice = notice
+        self.mails = mails
+    }
+}
+
 /// A step of a sign-in by password, together with all its conditions.
 public struct PasswordSignInStep: Sendable {
     /// The codes that a step spends.
     public enum Spent: Sendable, Equatable {
         /// The time-based codes up to this step.
         case totp(step: Int64)
-        /// A recovery code, by its HMAC.
-        case recoveryCode([UInt8])
+        /// A recovery code, by its HMAC, and the code that takes its place; `nil` for no code.
+        case recoveryCode([UInt8], replacement: [UInt8]? = nil)
     }
 
     /// The sign-in after the step.
@@ -232,6 +249,8 @@ public struct PasswordSignInStep: Sendable {
     public var newPassword: PasswordRecord?
     /// The code that was shown.
     public var spent: Spent?
+    /// The event and the messages about the code, if the code is a recovery code.
+    public var codeUse: RecoveryCodeUse?
     /// The right attempt, which is given back; `nil` if no attempt was reserved.
     public var attempt: ReservedAttempt?
     /// The person's browser and network, if the sign-in is complete.

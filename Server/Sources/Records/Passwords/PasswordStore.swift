@@ -9,7 +9,7 @@ public protocol PasswordStore: Sendable {
     func passwordAccount(id: String) async throws -> PasswordAccount?
 
     /// Sets an account's password in place of the former password. Forgets the wrong attempts at the password and at
-    /// its codes, all attempts of 30 days included, the counts of requested letters, and the browsers and networks that
+    /// its codes, recovery codes included, all attempts of 30 days included, the counts of requested letters, and the browsers and networks that
     /// the account knows. The account's mailed links end, except questions about changes. A change by a mailed link
     /// also removes the account's links to other providers.
     ///
@@ -91,12 +91,12 @@ public protocol PasswordStore: Sendable {
     func advance(_ step: PasswordSignInStep) async throws -> Bool
 
     /// Takes the password and code that a signed-in person has shown for a change of an account. Spends the code, and
-    /// forgets the wrong attempts at the right password and code.
+    /// forgets the wrong attempts at the right password and code. `use` goes with a recovery code.
     ///
     /// Must be a single step. Returns `false`, and changes nothing, if the account is gone or locked, has another
     /// password or second factor by now, another request has spent the code, or a code is missing.
     func confirm(
-        _ shown: ShownPassword, attempt: ReservedAttempt?, spent: PasswordSignInStep.Spent?, audit: AuditEvent?
+        _ shown: ShownPassword, attempt: ReservedAttempt?, spent: PasswordSignInStep.Spent?, use: RecoveryCodeUse?
     ) async throws -> Bool
 
     /// Returns the sign-in by password of an authorization request; `nil` if none exists.

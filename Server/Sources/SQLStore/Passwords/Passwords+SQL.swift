@@ -90,13 +90,14 @@ extension SQLStore: PasswordStore {
     }
 
     public func confirm(
-        _ shown: ShownPassword, attempt: ReservedAttempt?, spent: PasswordSignInStep.Spent?, audit: AuditEvent?
+        _ shown: ShownPassword, attempt: ReservedAttempt?, spent: PasswordSignInStep.Spent?,
+        use: RecoveryCodeUse?
     ) async throws -> Bool {
         try await self.step(
             Step("password.confirm", guards: [.exclusive(.account, id: shown.accountID)], isolation: .readCommitted)
         ) { [sealing] db in
             let standing = try PasswordRows(db).passwordStanding(of: shown.accountID, opensHash: true, sealing)
-            let plan = shown.plan(in: standing, givingBack: attempt, spent: spent, audit: audit)
+            let plan = shown.plan(in: standing, givingBack: attempt, spent: spent, use: use)
             return try PasswordPlans(db).carryOut(plan, sealing)
         }
     }

@@ -30,8 +30,12 @@ struct FactorRows {
                 """
                 UPDATE totp SET last_step = ?2 WHERE account_id = ?1 AND (last_step IS NULL OR last_step < ?2)
                 """, [accountID, number])
-        case .recoveryCode(let code)?:
+        case .recoveryCode(let code, nil)?:
             try self.db.run("DELETE FROM recovery_code WHERE account_id = ? AND code = ?", [accountID, code])
+        case .recoveryCode(let code, let replacement?)?:
+            try self.db.run(
+                "UPDATE recovery_code SET code = ?3 WHERE account_id = ?1 AND code = ?2",
+                [accountID, code, replacement])
         }
         return self.db.changesCount == 1
     }

@@ -141,11 +141,13 @@ struct MailedLinkRoutes: Sendable {
                 address: context.clientAddress)
             switch verdict {
             case .over: return self.over(context)
-            case .done:
+            case .done(let replacement):
+                let cookies = HTTPFields([self.cookies.endSession] + self.cookies.set(knownBy: visitor))
+                guard let replacement else {
+                    return .page(self.answers.pages.html(ResultPage(.done, .passwordReset)), headers: cookies)
+                }
                 return .page(
-                    self.answers.pages.html(
-                        ResultPage(.done, .passwordReset)),
-                    headers: HTTPFields([self.cookies.endSession] + self.cookies.set(knownBy: visitor)))
+                    self.answers.pages.html(ReplacedCodePage(code: replacement.shownOnce, next: nil)), headers: cookies)
             case .refused(let refusal, let account):
                 let code = "code-\(refusal.rawValue)"
                 context.count(.passwordAttempts, code)

@@ -38,13 +38,14 @@ struct DirectSignIns: DirectSignIn {
         case .password(let username, let password)? where request.methods.containsBytes(of: PasswordSignIn.word):
             verdict = try await self.passwords.attempt(username: username, password: password, at: place)
         case .code(let code)? where request.methods.containsBytes(of: PasswordSignIn.word):
-            verdict = try await self.passwords.attempt(code: code, at: place)
+            verdict = try await self.passwords.attempt(
+                code: code, at: place, showsReplacement: false)
         case .phone?, .phonesAnswer?, .password?, .code?:
             refuse(Self.refusal(of: request, "people do not sign in to this client so", setting: "--sign-in-method"))
             return Self.first(of: request)
         }
         switch verdict {
-        case .right(let stage)?:
+        case .right(let stage, _)?:
             self.metrics.count(.passwordAttempts, "right")
             return Self.next(stage, request)
         case .refused(let refusal, _)?:

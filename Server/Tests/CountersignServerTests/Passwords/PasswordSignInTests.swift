@@ -81,10 +81,15 @@ struct PasswordPlace: Sendable {
         }.joined(separator: "&")
     }
 
+    /// The address to which a right answer leads: by a redirect, or by the page that shows another recovery code.
+    static func next(after response: TestResponse) throws -> String {
+        guard response.status == .ok else { return try #require(response.headers[.location]) }
+        return try response.attribute("href", of: "continue")
+    }
+
     /// Follows a page's way to the end and gives the claims of the ID token.
     func claims(after response: TestResponse) async throws -> JSONObject {
-        #expect(response.status == .seeOther)
-        let back = try await self.browser.get(try #require(response.headers[.location]))
+        let back = try await self.browser.get(try Self.next(after: response))
         let code = try #require(back.redirectParameters["code"])
         let tokens = try await self.party.exchange(code, self.client)
         let token = try tokens.object.requiredString("id_token")
@@ -194,8 +199,9 @@ struct PasswordSignInTests {
             let page = try await place.browser.get(try #require(next.headers[.location]))
             #expect(try page.attribute("autocomplete", of: "code") == "one-time-code")
             let code = isTOTP ? try #require(totp.code(at: place.server.clock.timeSource.now())) : codes[3].shownOnce
-            let claims = try await place.claims(
-                after: try await place.post("/sign-in/code", ["request": request, "code": code]))
+            let right = try await place.post("/sign-in/code", ["request": request, "code": code])
+            #expect(right.status == (isTOTP ? .seeOther : .ok))
+            let claims = try await place.claims(after: right)
             #expect(try claims.strings("amr") == (isTOTP ? ["pwd", "otp", "mfa"] : ["pwd", "mfa"]))
             #expect(try claims.string("acr") == "urn:countersign:acr:two-factor")
             // The same once more, at another sign-in.
@@ -205,7 +211,7 @@ struct PasswordSignInTests {
             let refused = try await place.post("/sign-in/code", ["request": again, "code": code])
             #expect(refused.status == .forbidden)
             #expect(try await place.browser.get("/sign-in/complete?request=\(again)").status == .notFound)
-            #expect(try await place.passwords.summary(username: "alice").recoveryCodes == (isTOTP ? 10 : 9))
+            #expect(try await place.passwords.summary(username: "alice").recoveryCodes == 10)
             #expect(try await place.trail().contains("recovery-code-spent") == !isTOTP)
         }
     }

@@ -18,7 +18,14 @@ struct PasswordPlanTests {
     private static let made = AccountChangeRecord(
         id: "change", accountID: "alice", addition: .password, words: "Password", madeAt: Self.now)
     private static let visit = KnownVisit(network: "net", former: [1], browser: [2], at: Self.now, most: 5)
-    private static let code = PasswordSignInStep.Spent.recoveryCode([7])
+    private static let code = PasswordSignInStep.Spent.recoveryCode([7], replacement: [8])
+    private static let codeNotice = NoticeRecord(
+        id: "code", accountID: "alice", kind: .recoveryCodeUsed, at: Self.now, subject: "alice")
+    private static let codeMail = MailRecord(
+        accountID: "alice", subject: .recoveryCodeUsed, about: "further", createdAt: Self.now,
+        expiresAt: Self.now + .seconds(60))
+    private static let use = RecoveryCodeUse(
+        audit: Self.spentAudit, notice: Self.codeNotice, mails: [Self.codeMail])
 
     private static func standing(
         isLocked: Bool = false, hash: String? = "old", secondFactorSetAt: Timestamp? = nil
@@ -46,7 +53,7 @@ struct PasswordPlanTests {
     func shownValues(standing: PasswordStanding?, secondFactorSetAt: Timestamp?, holds: Bool) {
         let shown = Self.shown(secondFactorSetAt: secondFactorSetAt)
         let code = secondFactorSetAt.map { _ in Self.code }
-        let plan = shown.plan(in: standing, givingBack: nil, spent: code, audit: nil)
+        let plan = shown.plan(in: standing, givingBack: nil, spent: code, use: nil)
         #expect((plan != nil) == holds)
         var change = PasswordChange(to: Self.password, shown: shown, endsSessions: false, audit: Self.audit)
         #expect((change.plan(in: standing, linked: nil) != nil) == holds)
@@ -61,16 +68,23 @@ struct PasswordPlanTests {
     func proof() {
         let (open, guarded) = (Self.standing(), Self.standing(secondFactorSetAt: Self.now))
         let both = Self.shown(secondFactorSetAt: Self.now)
-        #expect(Self.shown().plan(in: open, givingBack: nil, spent: Self.code, audit: nil) == nil)
-        #expect(both.plan(in: guarded, givingBack: nil, spent: nil, audit: nil) == nil)
+        #expect(Self.shown().plan(in: open, givingBack: nil, spent: Self.code, use: nil) == nil)
+        #expect(both.plan(in: guarded, givingBack: nil, spent: nil, use: nil) == nil)
         #expect(
-            both.plan(in: guarded, givingBack: nil, spent: Self.code, audit: Self.audit)
+            both.plan(in: guarded, givingBack: nil, spent: Self.code, use: Self.use)
                 == PasswordPlan(
                     account: "alice", spent: Self.code,
                     writes: [
                         .forgetAttempts(.secondFactor(account: "alice")),
-                        .forgetAttempts(.password(account: "alice")), .audit(Self.audit),
+                        .forgetAttempts(.recoveryCode(account: "alice")),
+                        .forgetAttempts(.password(account: "alice")), .audit(Self.spentAudit),
+                        .notice(Self.codeNotice), .mail(Self.codeMail),
                     ]))
+        // A code of the app says nothing of guesses at recovery codes.
+        #expect(
+            both.plan(in: guarded, givingBack: nil, spent: .totp(step: 4), use: nil)?.writes == [
+                .forgetAttempts(.secondFactor(account: "alice")), .forgetAttempts(.password(account: "alice")),
+            ])
     }
 
     @Test("A right attempt of a known browser gives back the browser's attempts alone")
@@ -82,7 +96,7 @@ struct PasswordPlanTests {
             (nil, [.forgetAttempts(holder)]), (own, [.forgetAttempts(holder), .giveBackDay(own)]),
             (exempt, [.forgetWrong(browser: [5]), .giveBackDay(exempt)]),
         ] as [(ReservedAttempt?, [PasswordWrite])] {
-            let plan = Self.shown().plan(in: Self.standing(), givingBack: attempt, spent: nil, audit: nil)
+            let plan = Self.shown().plan(in: Self.standing(), givingBack: attempt, spent: nil, use: nil)
             #expect(plan?.writes == writes)
         }
     }
@@ -112,8 +126,9 @@ struct PasswordPlanTests {
         let change = PasswordChange(to: Self.password, endsSessions: false, audit: Self.audit)
         let always: [PasswordWrite] = [
             .replacePassword(Self.password), .forgetAttempts(.password(account: "alice")),
-            .forgetAttempts(.secondFactor(account: "alice")), .forgetAttempts(.mail(account: "alice")),
-            .forgetAttempts(.confirmation(account: "alice")), .forgetAllAttempts, .forgetKnown, .audit(Self.audit),
+            .forgetAttempts(.secondFactor(account: "alice")), .forgetAttempts(.recoveryCode(account: "alice")),
+            .forgetAttempts(.mail(account: "alice")), .forgetAttempts(.confirmation(account: "alice")),
+            .forgetAllAttempts, .forgetKnown, .audit(Self.audit),
         ]
         for standing in [Self.standing(isLocked: true), Self.standing(hash: nil)] {
             #expect(
@@ -126,16 +141,16 @@ struct PasswordPlanTests {
     func wholeChange() throws {
         var change = PasswordChange(
             to: Self.password, endsSessions: true, audit: Self.audit, notice: Self.notice)
-        (change.link, change.spent, change.spentAudit) = ([3], Self.code, Self.spentAudit)
+        (change.link, change.spent, change.codeUse) = ([3], Self.code, Self.use)
         (change.mail, change.accountChange, change.visit) = (Self.mail, Self.made, Self.visit)
         let plan = try #require(change.plan(in: Self.standing(secondFactorSetAt: Self.now), linked: "alice"))
         #expect(plan.spent == Self.code)
         #expect(
-            Array(plan.writes.dropFirst(7)) == [
+            Array(plan.writes.dropFirst(8)) == [
                 .removeLinks(at: Self.now), .endAuthentications(at: Self.now), .forgetBrowser([1]),
                 .knowBrowser([2], at: Self.now), .knowNetwork("net", at: Self.now), .keepRecent(most: 5),
-                .audit(Self.spentAudit), .audit(Self.audit), .notice(Self.notice), .keepChange(Self.made),
-                .mail(Self.mail),
+                .audit(Self.spentAudit), .notice(Self.codeNotice), .mail(Self.codeMail), .audit(Self.audit),
+                .notice(Self.notice), .keepChange(Self.made), .mail(Self.mail),
             ])
     }
 
@@ -153,14 +168,17 @@ struct PasswordPlanTests {
         #expect(
             new.plan(in: Self.standing())?.writes == [
                 .replaceSecret(Self.totp), .endOtherAuthentications(session: "session", at: Self.now),
-                .addRecoveryCodes([[1], [2]]), .audit(Self.audit), .notice(Self.notice), .keepChange(Self.made),
-                .mail(Self.mail),
+                .addRecoveryCodes([[1], [2]]), .forgetAttempts(.recoveryCode(account: "alice")), .audit(Self.audit),
+                .notice(Self.notice), .keepChange(Self.made), .mail(Self.mail),
             ])
         #expect(
             codes.plan(in: Self.standing(secondFactorSetAt: Self.now))
                 == PasswordPlan(
                     account: "alice", spent: nil,
-                    writes: [.endRecoveryCodes, .addRecoveryCodes([[1]]), .audit(Self.audit)]))
+                    writes: [
+                        .endRecoveryCodes, .addRecoveryCodes([[1]]), .forgetAttempts(.recoveryCode(account: "alice")),
+                        .audit(Self.audit),
+                    ]))
     }
 
     @Test("Only a password and a second factor that are there are removed, also of a locked account")
@@ -178,7 +196,8 @@ struct PasswordPlanTests {
             ])
         #expect(
             PasswordPlan.removingSecondFactor(of: "alice", in: locked, audit: Self.audit)?.writes == [
-                .removeSecret, .forgetAttempts(.secondFactor(account: "alice")), .audit(Self.audit),
+                .removeSecret, .forgetAttempts(.secondFactor(account: "alice")),
+                .forgetAttempts(.recoveryCode(account: "alice")), .audit(Self.audit),
             ])
     }
 

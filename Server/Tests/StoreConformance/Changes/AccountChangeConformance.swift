@@ -438,7 +438,7 @@ public enum AccountChangeConformance {
         var spent: [UInt8] = []
         for code: UInt8 in 1...9 {
             let isSpent = try await store.confirm(
-                shown, attempt: nil, spent: .recoveryCode(Self.bytes(code)), audit: nil)
+                shown, attempt: nil, spent: .recoveryCode(Self.bytes(code)), use: nil)
             if isSpent { spent.append(code) }
         }
         return spent

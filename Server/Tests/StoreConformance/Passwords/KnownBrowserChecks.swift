@@ -54,7 +54,7 @@ enum KnownBrowserChecks {
                     "none in a row, three in all")
                 let other = try await Self.reserve(store)
                 try expect(
-                    try await store.confirm(Self.shown, attempt: other, spent: nil, audit: nil),
+                    try await store.confirm(Self.shown, attempt: other, spent: nil, use: nil),
                     "it was right here, too")
                 try expect(try await Self.history(store, Self.holder) == AttemptHistory(inAll: 3), "and given back")
                 _ = try await store.setPassword(

@@ -29,6 +29,12 @@ public enum PasswordConformance {
             digits: 6, periodSeconds: 30, setAt: .start + .seconds(2))
     }
 
+    /// The event and the notice of a used recovery code.
+    private static let use = RecoveryCodeUse(
+        audit: sampleAudit("spent"),
+        notice: NoticeRecord(
+            id: "used", accountID: Self.alice, kind: .recoveryCodeUsed, at: .start, subject: "alice"), mails: [])
+
     private static func code(_ byte: UInt8) -> [UInt8] { [UInt8](repeating: byte, count: 32) }
 
     /// Adds an account with a password, and a waiting request.
@@ -301,6 +307,29 @@ public enum PasswordConformance {
             try expect(try await store.advance(unknown) == false, "no such code")
             try expect(try await store.passwordSignIn(request: "request-1") == nil, "nothing has changed")
         },
+        ConformanceCheck("a code takes the place of a spent recovery code, and guesses at the codes are forgotten") {
+            store in
+            try await Self.begin(store)
+            _ = try await store.setSecondFactor(
+                Self.totp(), recoveryCodes: [Self.code(1), Self.code(2)], audit: sampleAudit())
+            let holder = AttemptHolder.recoveryCode(account: Self.alice)
+            _ = try await Self.counted(1, store, holder)
+            var step = PasswordSignInStep(
+                to: Self.signIn(shown: .recoveryCode),
+                spent: .recoveryCode(Self.code(1), replacement: Self.code(5)))
+            step.codeUse = Self.use
+            try expect(try await store.advance(step), "the code counts")
+            try expect(try await store.notices(accountID: Self.alice, limit: 9) == [Self.use.notice], "the notice")
+            try expect(try await Self.counted(1, store, holder), "the guesses are forgotten")
+            try expect(try await store.passwordAccount(id: Self.alice)?.recoveryCodes == 2, "as many as before")
+            for (code, isTaken) in [(Self.code(1), false), (Self.code(5), true), (Self.code(5), false)] {
+                let again = PasswordSignInStep(to: Self.signIn(shown: .recoveryCode), spent: .recoveryCode(code))
+                try expect(try await store.advance(again) == isTaken, "the former never, the new one once")
+            }
+            _ = try await Self.counted(1, store, holder)
+            _ = try await store.setRecoveryCodes([Self.code(3)], accountID: Self.alice, audit: sampleAudit())
+            try expect(try await Self.counted(1, store, holder), "other codes begin anew")
+        },
         ConformanceCheck(
             "a second factor that is set ends what is under way without it, and nothing goes on without it"
         ) {
@@ -351,7 +380,8 @@ public enum PasswordConformance {
                 async throws -> Bool
             {
                 try await store.confirm(
-                    Self.shown(hash, set), attempt: nil, spent: spent, audit: sampleAudit("spent"))
+                    Self.shown(hash, set), attempt: nil, spent: spent,
+                    use: spent == .recoveryCode(Self.code(1)) ? Self.use : nil)
             }
             try expect(try await confirm("$hash$1", nil) == false, "a code is missing")
             try expect(try await confirm("$hash$1", nil, at: nil) == false, "a second factor was set meanwhile")
@@ -363,6 +393,8 @@ public enum PasswordConformance {
             try expect(try await Self.counted(1, store, .password(account: Self.alice)) == false, "nothing forgotten")
             let count = try await winners(16) { _ in try await confirm("$hash$1", .recoveryCode(Self.code(1))) }
             try expect(count == 1, "one of 16, not \(count)")
+            try expect(
+                try await store.notices(accountID: Self.alice, limit: 9) == [Self.use.notice], "the person is told")
             try expect(try await confirm("$hash$1", .totp(step: 5)), "a time step")
             try expect(try await confirm("$hash$1", .totp(step: 5)) == false, "not again")
             try expect(try await Self.counted(1, store, .password(account: Self.alice)), "forgotten")

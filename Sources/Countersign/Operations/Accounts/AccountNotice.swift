@@ -42,6 +42,8 @@ public struct AccountNotice: Hashable, Sendable, Identifiable {
         /// The person said on a device that another party had begun a request (`DenialStatement.notMe`). The subject is
         /// the service that requested the operation.
         public static let requestDisowned = Self(rawValue: "request-disowned")
+        /// A recovery code of the account was used. The subject is the account's name.
+        public static let recoveryCodeUsed = Self(rawValue: "recovery-code-used")
         /// The server's name of the kind.
         public var description: String { self.rawValue }
     }

@@ -94,7 +94,10 @@ extension PasswordPlan {
         guard let standing, standing.needsCode else { return nil }
         return Self(
             account: account, spent: nil,
-            writes: [.removeSecret, .forgetAttempts(.secondFactor(account: account)), .audit(audit)])
+            writes: [
+                .removeSecret, .forgetAttempts(.secondFactor(account: account)),
+                .forgetAttempts(.recoveryCode(account: account)), .audit(audit),
+            ])
     }
 }
 
@@ -113,14 +116,16 @@ extension PasswordChange {
         let (account, moment) = (self.password.accountID, self.audit.at)
         var writes: [PasswordWrite] = [
             .replacePassword(self.password), .forgetAttempts(.password(account: account)),
-            .forgetAttempts(.secondFactor(account: account)), .forgetAttempts(.mail(account: account)),
-            .forgetAttempts(.confirmation(account: account)), .forgetAllAttempts, .forgetKnown,
+            .forgetAttempts(.secondFactor(account: account)), .forgetAttempts(.recoveryCode(account: account)),
+            .forgetAttempts(.mail(account: account)), .forgetAttempts(.confirmation(account: account)),
+            .forgetAllAttempts, .forgetKnown,
         ]
         // Another person may have had the account for a while, and may have linked an identity to the account.
         if self.link != nil { writes.append(.removeLinks(at: moment)) }
         if self.endsSessions { writes.append(.endAuthentications(at: moment)) }
         if let visit = self.visit { writes += visit.writes }
-        writes += [self.spentAudit, self.audit].compactMap(\.self).map { .audit($0) }
+        if let use = self.codeUse { writes += use.writes }
+        writes.append(.audit(self.audit))
         if let notice = self.notice { writes.append(.notice(notice)) }
         if let change = self.accountChange { writes.append(.keepChange(change)) }
         if let mail = self.mail { writes.append(.mail(mail)) }
@@ -142,7 +147,10 @@ extension FactorChange {
             } else {
                 [.endRecoveryCodes]
             }
-        writes += [.addRecoveryCodes(self.recoveryCodes), .audit(self.audit)]
+        writes += [
+            .addRecoveryCodes(self.recoveryCodes), .forgetAttempts(.recoveryCode(account: self.accountID)),
+            .audit(self.audit),
+        ]
         if let notice = self.notice { writes.append(.notice(notice)) }
         if let change = self.accountChange { writes.append(.keepChange(change)) }
         if let mail = self.mail { writes.append(.mail(mail)) }
@@ -160,7 +168,7 @@ extension PasswordSignInStep {
     private var writes: [PasswordWrite] {
         var writes: [PasswordWrite] = []
         if self.verifiedHash != nil { writes += Self.givingBack(self.attempt, accountID: self.record.accountID) }
-        if self.spent != nil { writes.append(.forgetAttempts(.secondFactor(account: self.record.accountID))) }
+        writes += PasswordSignInStep.forgetting(self.spent, accountID: self.record.accountID)
         if let password = self.newPassword {
             // At the beginning of a sign-in the verified password is hashed anew, and stays the same password.
             writes += self.previous == nil ? [.replaceHash(password.hash)] : [.replacePassword(password), .forgetKnown]
@@ -168,9 +176,24 @@ extension PasswordSignInStep {
         writes.append(.replaceSignIn(self.record))
         if let finished = self.finished { writes.append(.finishSignIn(finished)) }
         if let visit = self.visit { writes += visit.writes }
+        if let use = self.codeUse { writes += use.writes }
         writes += self.audit.map { .audit($0) }
         writes += self.notices.map { .notice($0) }
         return writes
+    }
+
+    /// Returns the writes that forget the wrong attempts at codes after a right code. Wrong recovery codes are forgotten
+    /// after a right recovery code alone: a person with the authenticator app does not know of guesses at the paper.
+    fileprivate static func forgetting(_ spent: Spent?, accountID: String) -> [PasswordWrite] {
+        switch spent {
+        case nil: []
+        case .totp?: [.forgetAttempts(.secondFactor(account: accountID))]
+        case .recoveryCode?:
+            [
+                .forgetAttempts(.secondFactor(account: accountID)),
+                .forgetAttempts(.recoveryCode(account: accountID)),
+            ]
+        }
     }
 
     /// Returns the writes that give back a right attempt at an account's password. If a known browser was exempt from
@@ -184,17 +207,23 @@ extension PasswordSignInStep {
     }
 }
 
+extension RecoveryCodeUse {
+    /// The writes of the event and the messages.
+    fileprivate var writes: [PasswordWrite] {
+        [.audit(self.audit), .notice(self.notice)] + self.mails.map { .mail($0) }
+    }
+}
+
 extension ShownPassword {
     /// Returns the plan for a proof of the shown values; `nil` if the values do not hold any more, or a code is missing.
     package func plan(
         in standing: PasswordStanding?, givingBack attempt: ReservedAttempt?, spent: PasswordSignInStep.Spent?,
-        audit: AuditEvent?
+        use: RecoveryCodeUse?
     ) -> PasswordPlan? {
         guard self.isProof(with: spent, in: standing) else { return nil }
-        var writes: [PasswordWrite] = []
-        if spent != nil { writes.append(.forgetAttempts(.secondFactor(account: self.accountID))) }
+        var writes = PasswordSignInStep.forgetting(spent, accountID: self.accountID)
         writes += PasswordSignInStep.givingBack(attempt, accountID: self.accountID)
-        if let audit { writes.append(.audit(audit)) }
+        if let use { writes += use.writes }
         return PasswordPlan(account: self.accountID, spent: spent, writes: writes)
     }
 }

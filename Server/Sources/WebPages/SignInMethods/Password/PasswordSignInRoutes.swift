@@ -48,7 +48,7 @@ struct PasswordSignInRoutes: Sendable {
                 handler: self.answers.page { try await self.show(stage, $0, $1) }),
             Endpoint(
                 method: .post, path: "/sign-in/\(name)", id: "\(id)-answer", summary: "What the person has typed.",
-                effect: effect, body: (.form, SignInAddress.fields + fields), answers: [.goOn], refusals: .pages,
+                effect: effect, body: (.form, SignInAddress.fields + fields), answers: [.goOn, .page], refusals: .pages,
                 refusing: [
                     SignInAddress.unknown, Endpoint.tooMany, (403, "Not right, or not now."),
                     (422, "It cannot be chosen."),
@@ -96,11 +96,13 @@ struct PasswordSignInRoutes: Sendable {
                 question, pending, context, problem: refusal.problem(self.hashing), status: .unprocessableContent)
         }
         switch verdict {
-        case .right(let stage)?:
+        case .right(let stage, let replacement)?:
             context.count(.passwordAttempts, "right")
-            return .seeOther(
-                pending.path(to: stage),
-                headers: stage == .done ? self.cookies.set(knownBy: pending.place.visitor) : [:])
+            let next = pending.path(to: stage)
+            let cookies = stage == .done ? self.cookies.set(knownBy: pending.place.visitor) : [:]
+            guard let replacement else { return .seeOther(next, headers: cookies) }
+            return .page(
+                self.answers.pages.html(ReplacedCodePage(code: replacement.shownOnce, next: next)), headers: cookies)
         case .refused(let refusal, let account)?:
             let code = "\(question.word)-\(refusal.rawValue)"
             context.count(.passwordAttempts, code)
