@@ -244,6 +244,8 @@ extension NoticeRecord.Kind {
         case .requestDisowned: "request-disowned"
         case .deviceApproved: "device-approved"
         case .recoveryCodeUsed: "recovery-code-used"
+        case .deviceRested: "device-rested"
+        case .deviceReturned: "device-returned"
         }
     }
 }

@@ -101,7 +101,7 @@ package struct AdminAPI: Sendable {
         _ parts: Parts, _ running: Running, words: ClientSettingWords, issuer: String, limits: Limits, time: TimeSource
     ) {
         self.operations =
-            AccountOperations(directory: parts.directory).operations
+            AccountOperations(directory: parts.directory, lost: LostDevices(parts.passwords)).operations
             + PasswordOperations(passwords: PasswordDirectory(parts.passwords)).operations
             + ConsentOperations(directory: parts.directory, provider: parts.provider).operations
             + AccessOperations(directory: parts.directory, provider: parts.provider, grants: parts.grants).operations

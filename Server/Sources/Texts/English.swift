@@ -501,6 +501,14 @@ extension English: Language {
         case .stands: "Stands"
         case .disowned: "Rests: you said that this was not you"
         case .reclaimed: "Stands: you said that this was you after all"
+        case .ownDevices: "Your devices"
+        case .ownDevicesLead:
+            "A device that you have lost rests as soon as you say so: it signs nobody in, and nothing on it is deleted."
+        case .noDevices: "You have no device."
+        case .inUse(let moment): "In use since \(moment)"
+        case .reportedLost(let moment): "Reported as lost, \(moment)"
+        case .reportLost: "I have lost this device"
+        case .haveItAgain: "I have it again"
         case .notMe: "This was not me"
         case .me: "This was me"
         case .confirmThisChange: "Confirm this change"
@@ -563,6 +571,8 @@ extension English: Language {
                 """)
         case .staleSignIn(.endOfDevice, let minutes):
             self.stale("A device is ended \(self.afterFreshSignIn(minutes))")
+        case .staleSignIn(.lostDevice, let minutes):
+            self.stale("A lost device is reported or taken back \(self.afterFreshSignIn(minutes))")
         case .staleSignIn(.values, let minutes):
             self.stale("What services can ask for is changed \(self.afterFreshSignIn(minutes))")
 
@@ -758,6 +768,12 @@ extension English: Language {
                 "It has ended",
                 "It signs you in nowhere any more. If you were signed in here by it, that has ended, too.",
                 link: self.words(.backToIdentity))
+        case .deviceRests(let name):
+            .init(
+                "\(name) rests", "It signs you in nowhere until you take it back. Nothing on it was deleted.",
+                link: self.words(.ownDevices))
+        case .deviceReturned(let name):
+            .init("\(name) is in use again", "It signs you in as before.", link: self.words(.ownDevices))
         case .tooManyCodes:
             .init(
                 "No code was made", "As many codes wait for a device as can be. Take one of them back first.",
@@ -1118,6 +1134,21 @@ extension English: Language {
                 address.
                 """, submit: "Mail another link")
 
+        case .reportDevice(let name):
+            .init(
+                "Have you lost \(name)?",
+                """
+                It signs nobody in until you take it back, and everybody whom it has signed in is signed out. Nothing on it \
+                is deleted. Your other devices and your e-mail addresses are told.
+                """, submit: "It is lost")
+        case .returnDevice(let name):
+            .init(
+                "Do you have \(name) again?",
+                """
+                It signs you in again. Another device of yours confirms this first; without one, your password and a code \
+                do. Your devices and your e-mail addresses are told.
+                """, submit: "Take it back")
+
         case .anotherDevice: .init(self.words(.anotherDevice), self.codeAndPIN, submit: "Make the code")
         case .endDevice(let name, isLast: false):
             .init(
@@ -1287,6 +1318,30 @@ extension English: Language {
 
                     If it was you, there is nothing to do. If it was not you, change your password, make new recovery \
                     codes, and tell the operator of \(service).
+
+                    """)
+        case .deviceRested(let service, let name, let devices):
+            .init(
+                subject: "A device at \(service) was reported as lost",
+                text: """
+                    A device of the name \(name) at \(service) was reported as lost. It signs nobody in until it is taken \
+                    back. Nothing on it was deleted.
+
+                    If it was not you, somebody else may be signed in with your name. Sign in, take the device back and \
+                    change your password:
+
+                    \(devices)
+
+                    """)
+        case .deviceReturned(let service, let name, let devices):
+            .init(
+                subject: "A lost device at \(service) is in use again",
+                text: """
+                    A device of the name \(name) at \(service) that was reported as lost signs you in again.
+
+                    If it was not you, sign in and report the device once more, and tell the operator of \(service):
+
+                    \(devices)
 
                     """)
         case .accountChanged(let service, let name, let change, let made, let question):

@@ -85,4 +85,10 @@ public enum ChangeText: Sendable {
     case waits(hours: Int)
     /// The button that leads to a provider.
     case confirmBy(provider: String)
+    /// The list of an account's devices.
+    case ownDevices, ownDevicesLead, noDevices
+    /// The state of a device.
+    case inUse(since: String), reportedLost(since: String)
+    /// The links to the questions about a device.
+    case reportLost, haveItAgain
 }

@@ -10,6 +10,9 @@ public enum Letter: Sendable {
     case secondFactorChanged(service: String, name: String, question: String?)
     /// A recovery code was used.
     case recoveryCodeUsed(service: String, name: String)
+    /// A device was reported as lost, or is in use again. `devices` is the address of the page with the devices.
+    case deviceRested(service: String, name: String, devices: String)
+    case deviceReturned(service: String, name: String, devices: String)
     /// The account was changed.
     case accountChanged(service: String, name: String, change: String, made: String, question: String?)
     /// A change rests.

@@ -16,7 +16,7 @@ public enum Notice: Sendable {
 
     /// The action that needs a fresh sign-in.
     public enum StaleMatter: Sendable {
-        case endOfDevice, values
+        case endOfDevice, values, lostDevice
     }
 
     // Another provider
@@ -75,6 +75,8 @@ public enum Notice: Sendable {
     case noDevice, noValue
     /// A device has ended.
     case deviceEnded
+    /// A device was reported as lost, or signs the person in again.
+    case deviceRests(String), deviceReturned(String)
     /// As many codes wait as can be.
     case tooManyCodes
     /// A device, or a value, has its name.

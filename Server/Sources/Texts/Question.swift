@@ -37,6 +37,8 @@ public enum Question: Sendable {
         change: String, made: String, isConfirmed: Bool)
     /// Another link to the decision.
     case anotherChangeLink
+    /// The report that a device is lost, and its return.
+    case reportDevice(name: String), returnDevice(name: String)
 
     // Devices and values
 

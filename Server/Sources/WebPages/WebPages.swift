@@ -229,6 +229,9 @@ package struct WebPages: Sendable {
             activations: activations,
             confirmations: AddressConfirmations(self.passwords), changes: self.changes, answers: self.answers,
             cookies: self.cookies, limits: self.limits, digits: digits, time: self.time)
+        let devices = OwnDeviceRoutes(
+            devices: LostDevices(self.passwords), provider: self.provider, changes: self.changes,
+            answers: self.answers, cookies: self.cookies, limits: self.limits, time: self.time)
         let invitations = InvitationRoutes(
             identities: identities, directory: self.identities, provider: self.provider, activations: activations,
             answers: self.answers, cookies: self.cookies, limits: self.limits, digits: digits)
@@ -236,7 +239,7 @@ package struct WebPages: Sendable {
             resets: PasswordResets(self.passwords), confirmations: AddressConfirmations(self.passwords),
             provider: self.provider, changes: self.changes, answers: self.answers, cookies: self.cookies,
             limits: self.limits, hashing: self.configuration.hashing)
-        return passwords.endpoints + identity.endpoints + activations.endpoints + invitations.endpoints
-            + (self.configuration.sendsMail ? links.endpoints : [])
+        return passwords.endpoints + devices.endpoints + identity.endpoints + activations.endpoints
+            + invitations.endpoints + (self.configuration.sendsMail ? links.endpoints : [])
     }
 }

@@ -15,7 +15,7 @@ struct AccountChangeTextTests {
     private static func changes(_ name: String) -> [AccountChange] {
         [
             .endOfDevice(id: "id", name: name), .provider(name: "staff", title: name), .email(name), .phone(name),
-            .device, .password, .secondFactor, .recoveryCodes,
+            .returnOfDevice(id: "id", name: name), .device, .password, .secondFactor, .recoveryCodes,
         ]
     }
 
@@ -31,7 +31,7 @@ struct AccountChangeTextTests {
 
     @Test("quotes at most 32 characters of a name, which cannot end the quotation", arguments: Self.names)
     func quotation(name: String) throws {
-        for change in Self.changes(name).prefix(4) {
+        for change in Self.changes(name).prefix(5) {
             let parts = change.text.split(omittingEmptySubsequences: false) { $0 == "\u{201C}" || $0 == "\u{201D}" }
             #expect(parts.count == 3 && parts[1].unicodeScalars.count <= 32, "\(change.text)")
         }

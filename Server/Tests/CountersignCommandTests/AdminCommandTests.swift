@@ -332,6 +332,8 @@ struct AdminCommandTests {
         await self.expect(.notFound) { try await place.run("client", "delete", "never") }
         await self.expect(.notFound) { try await place.run("device", "revoke", "never") }
         await self.expect(.notFound) { try await place.run("device", "list", "nobody") }
+        await self.expect(.notFound) { try await place.run("device", "rest", "nobody", "never") }
+        await self.expect(.notFound) { try await place.run("device", "restore", "nobody", "never") }
         await self.expect(.notFound) { try await place.run("activation", "create", "nobody") }
     }
 

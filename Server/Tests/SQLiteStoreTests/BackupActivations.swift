@@ -16,6 +16,16 @@ struct BackupActivations {
         AuditEvent(AuditEvent.Kind(rawValue: kind), at: self.now)
     }
 
+    /// Reports a device as lost.
+    func rest(_ device: String, of account: String) async throws {
+        let isRested = try await self.store.restDevice(
+            LostDeviceReport(
+                deviceID: device, accountID: account, audit: Self.event("device-rested"),
+                notice: NoticeRecord(
+                    id: "rested", accountID: account, kind: .deviceRested, at: Self.now, subject: "Phone")))
+        #expect(isRested)
+    }
+
     private static func offer(_ id: String, of account: String) -> OfferRecord {
         var offer = Self.bareOffer(id, of: account)
         offer.letter = "the code of \(id)"

@@ -831,20 +831,19 @@ final class BackupPlace: Sendable {
     static let differences =
         [
             "account-added added added", "account-changed mailed mailed", "account-changed used used",
-            "account-deleted deleted deleted",
-            "account-locked locked locked",
+            "account-deleted deleted deleted", "account-locked locked locked",
             "account-unlocked unlocked unlocked", "activation-disabled disabled Phone disabled of holder",
             "client-added new New", "client-changed changed Changed",
             "client-deleted gone Gone", "counter-advanced key-used Phone used of used",
             "device-added device-new Phone new of renamed",
+            "device-rested device-locked Phone locked of locked",
             "device-revoked device-revoked Phone revoked of revoked",
             "identity-linked link-second kept", "identity-unlinked link-ended kept",
             "invented-accounts-set invented-accounts invented-accounts", "key-added key-more Phone locked of locked",
             "key-deregistered key-deregistered Phone deregistered of deregistered",
             "password-changed mailed mailed",
             "provider-added late Late", "provider-changed kept Kept", "provider-removed ended Ended",
-            "signing-key-added other other",
-            "signing-key-rotated first first",
+            "signing-key-added other other", "signing-key-rotated first first",
         ] + BackupIdentities.differences
 
     let folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
@@ -1119,6 +1118,7 @@ final class BackupPlace: Sendable {
         _ = try await self.store.setAccountLocked(true, id: "locked", audit: Self.event("account-locked"))
         _ = try await self.store.setAccountLocked(false, id: "unlocked", audit: Self.event("account-unlocked"))
         _ = try await self.store.deleteDevice(id: "device-revoked", audit: Self.event("device-deleted"))
+        try await activations.rest("device-locked", of: "locked")
         try await self.store.createAccount(Self.account("added"), audit: Self.event("account-created"))
         _ = try await self.store.deleteClient("gone", audit: Self.event("client-deleted"))
         _ = try await self.store.changeClient("changed") { client in

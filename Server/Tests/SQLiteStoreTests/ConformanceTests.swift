@@ -65,6 +65,13 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("devices that are reported as lost", arguments: LostDeviceConformance.checks)
+    func keepsTheRuleOfLostDevices(check: ConformanceCheck<any LostDeviceConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("clients that rest after a person has disowned a request", arguments: AskingRestConformance.checks)
     func keepsTheRuleOfRests(check: ConformanceCheck<any AskingRestConformance.Subject>) async throws {
         let store = try TemporaryStore()

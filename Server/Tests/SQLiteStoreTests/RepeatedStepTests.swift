@@ -35,6 +35,7 @@ struct RepeatedRule: Sendable, CustomTestStringConvertible {
         rules += Self.rules(DeviceIdentityConformance.checks) { $0 }
         rules += Self.rules(AttestedAppConformance.checks) { $0 }
         rules += Self.rules(DispatchTargetConformance.checks) { $0 }
+        rules += Self.rules(LostDeviceConformance.checks) { $0 }
         rules += Self.rules(InventedAccountConformance.checks) { $0 }
         rules += Self.rules(AdministrationConformance.checks) { $0 }
         rules += Self.rules(TermsConformance.checks) { $0 }

@@ -199,7 +199,7 @@ public enum DispatchTargetConformance {
     ]
 
     /// Returns the keys of a phone, by the phone's number from 1 to 4.
-    private static func keys(_ number: Int) -> DeviceIdentityRecord {
+    static func keys(_ number: Int) -> DeviceIdentityRecord {
         DeviceIdentityRecord(signing: Self.key(2 * number - 2), encryption: Self.key(2 * number - 1))
     }
 

@@ -225,7 +225,9 @@ public final class MailDeliveries: Sendable {
 extension MailRecord.Subject {
     /// `true` if such letters go to all confirmed addresses of a person. A letter about an address goes to this address,
     /// and the letter about nothing to the first address.
-    fileprivate var goesToAllAddresses: Bool { self == .recoveryCodeUsed }
+    fileprivate var goesToAllAddresses: Bool {
+        [.recoveryCodeUsed, .deviceRested, .deviceReturned].contains(self)
+    }
 }
 
 extension OutboxTerms {
@@ -279,6 +281,10 @@ extension Letter {
             case .passwordChanged: .passwordChanged(service: service, name: name, question: question)
             case .secondFactorChanged: .secondFactorChanged(service: service, name: name, question: question)
             case .recoveryCodeUsed: .recoveryCodeUsed(service: service, name: name)
+            case .deviceRested:
+                .deviceRested(service: service, name: name, devices: "\(letterhead.issuer)\(MailedLinkPaths.devices)")
+            case .deviceReturned:
+                .deviceReturned(service: service, name: name, devices: "\(letterhead.issuer)\(MailedLinkPaths.devices)")
             case .accountChanged: Self(content.change, service: service, name: name, question: question)
             case .changeWaits:
                 .changeWaits(
@@ -321,6 +327,8 @@ public enum MailedLinkPaths {
     public static let changeQuestion = "/account/changes/question"
     /// The page for confirming an address.
     public static let addressConfirmation = "/account/address/confirm"
+    /// The page with the devices of an account, to which a letter leads without a link of its own.
+    public static let devices = "/account/devices"
     /// The page for seeing and accepting an invitation.
     public static let invitation = "/invitation"
 }

@@ -9,7 +9,7 @@ public import _Primitives
 public struct PasswordAccounts: Sendable {
     /// The stores of accounts, and of the trail.
     public typealias AccountsStore = AccountStore & AccountChangeStore & AdditionalEmailStore & PasswordStore
-        & MailStore & AuditStore
+        & LostDeviceStore & MailStore & AuditStore
 
     let store: any AccountsStore
     let pool: HashingPool

@@ -10,6 +10,7 @@ import _Primitives
 /// The operations for accounts and their devices.
 struct AccountOperations: Sendable {
     let directory: AccountDirectory
+    let lost: LostDevices
 
     private static let account: [AdminOperation.Field] = [
         .required("id", "The account. Where it has no user name, `id:` and this stand for it in paths."),
@@ -28,7 +29,8 @@ struct AccountOperations: Sendable {
 
     private static let device: [AdminOperation.Field] = [
         .required("id", "The device registration."), .required("name", "What its owner calls it."),
-        .required("state", "active, or pending until an operator confirms it."), .required("createdAt", "RFC 3339."),
+        .required("state", "active, rested after a report of its loss, or pending until an operator confirms it."),
+        .required("createdAt", "RFC 3339."),
     ]
 
     var operations: [AdminOperation] {
@@ -121,6 +123,20 @@ struct AccountOperations: Sendable {
                 answer: [.required("devices", .objects(Self.device), "In the order they were enrolled.")],
                 refusals: Self.notFound, handler: self.devices),
             AdminOperation(
+                method: .post, path: "/accounts/{username}/devices/{id}/rest", id: "restDevice",
+                summary: "Let a lost device rest: it authenticates nowhere, and keeps its keys.", status: .noContent,
+                refusals: Self.noSuchDevice,
+                handler: { call in
+                    try await self.change(call) { try await self.lost.report($0, accountID: $1, by: $2) }
+                }),
+            AdminOperation(
+                method: .post, path: "/accounts/{username}/devices/{id}/restore", id: "restoreDevice",
+                summary: "Give a person a device back that rests.", status: .noContent,
+                refusals: Self.noSuchDevice,
+                handler: { call in
+                    try await self.change(call) { try await self.lost.bringBack($0, accountID: $1, by: $2) }
+                }),
+            AdminOperation(
                 method: .delete, path: "/devices/{id}", id: "revokeDevice",
                 summary: "Take a device's keys away: it can sign nothing more.", status: .noContent,
                 refusals: [(404, "There is no such device.")], handler: self.revoke),
@@ -130,6 +146,9 @@ struct AccountOperations: Sendable {
     private static let verified =
         "Whether you vouch that it is the person's; services are told so. Default: false."
     private static let notFound = [(status: 404, meaning: "There is no such account.")]
+    private static let noSuchDevice = [
+        (status: 404, meaning: "The account has no such device, or the device is in that state already.")
+    ]
 
     private static func json(_ account: AccountRecord) -> JSONObject {
         var object: JSONObject = ["id": .string(account.id)]
@@ -251,11 +270,27 @@ struct AccountOperations: Sendable {
                 devices.map { device in
                     .object([
                         "id": .string(device.id), "name": .string(device.name),
-                        "state": .string(device.isActive ? "active" : "pending"),
+                        "state": .string(Self.state(of: device)),
                         "createdAt": .string(device.createdAt.description),
                     ])
                 })
         ]
+    }
+
+    private static func state(of device: DeviceRecord) -> String {
+        guard device.isActive else { return "pending" }
+        return device.standing.mayAuthenticate ? "active" : "rested"
+    }
+
+    /// Carries out a change of a device: `change` gets the device, the account and the operator.
+    private func change(
+        _ call: AdminOperation.Call, _ change: (String, String, String) async throws -> Bool
+    ) async throws -> JSONObject {
+        let account = try await self.account(call)
+        guard try await change(call.parameters["id"] ?? "", account.id, call.actor) else {
+            throw AccountError(.notFound)
+        }
+        return [:]
     }
 
     @Sendable private func revoke(_ call: AdminOperation.Call) async throws -> JSONObject {

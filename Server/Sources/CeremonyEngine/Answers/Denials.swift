@@ -87,7 +87,7 @@ struct Denials: CeremonyPart {
         token: UnverifiedJWS, proving: ProvingDevice, key: VerificationKey
     ) {
         guard let token = try? SignedDenial.token(of: compact), let name = token.header.keyID,
-            let found = try await self.store.device(ofKey: name), !found.isGone,
+            let found = try await self.store.device(ofKey: name), !found.isGone, found.standing.mayAuthenticate,
             let key = JWK(point: found.signingKey).flatMap({ try? VerificationKey($0, algorithm: .es256) })
         else { throw Answered(.unauthorized, "a denial by a device that is not known") }
         return (token, found, key)

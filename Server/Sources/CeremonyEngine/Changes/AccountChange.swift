@@ -24,6 +24,8 @@ public enum AccountChange: Hashable, Sendable {
     case secondFactor
     /// Recovery codes in place of the former ones.
     case recoveryCodes
+    /// A device that was reported as lost signs the person in again. `name` is what its person calls the device.
+    case returnOfDevice(id: String, name: String)
     /// "This was not me": a change that was made rests, by its identifier. `words` name the change.
     case disownment(id: String, words: String)
     /// "This was me": a change that was disowned rests no longer, by its identifier. `words` name the change.
@@ -45,6 +47,7 @@ public enum AccountChange: Hashable, Sendable {
             case .password: "set another password."
             case .secondFactor: "set up an authenticator app for codes beside the password."
             case .recoveryCodes: "make new recovery codes. The former ones end."
+            case .returnOfDevice(_, let name): "let the lost device \(Self.quoted(name)) sign you in again."
             case .disownment(_, let words): "undo \(Self.quoted(words)), and sign out everywhere."
             case .reclaim(_, let words): "let \(Self.quoted(words)) count again."
             }
@@ -63,13 +66,14 @@ public enum AccountChange: Hashable, Sendable {
         case .password: "another password"
         case .secondFactor: "an authenticator app"
         case .recoveryCodes: "new recovery codes"
+        case .returnOfDevice: "the return of a lost device"
         case .disownment(_, let words), .reclaim(_, let words): words
         }
     }
 
-    /// The addition that the step of the confirmation keeps. `nil` for a decision about another change, and for changes
-    /// of the password, the second factor and the recovery codes. The step that sets these values keeps the change,
-    /// also without a confirmation of the phone.
+    /// The addition that the step of the confirmation keeps. `nil` for a decision about another change, for the return of
+    /// a device, which can be reported once more, and for changes of the password, the second factor and the recovery
+    /// codes. The step that sets these values keeps the change, also without a confirmation of the phone.
     var addition: AccountAddition? {
         switch self {
         case .device: .device
@@ -77,7 +81,7 @@ public enum AccountChange: Hashable, Sendable {
         case .provider(let name, _): .provider(name)
         case .email(let address): .email(address)
         case .phone(let number): .phone(number)
-        case .password, .secondFactor, .recoveryCodes, .disownment, .reclaim: nil
+        case .password, .secondFactor, .recoveryCodes, .returnOfDevice, .disownment, .reclaim: nil
         }
     }
 
@@ -106,6 +110,7 @@ public enum AccountChange: Hashable, Sendable {
         case .password: "password"
         case .secondFactor: "second-factor"
         case .recoveryCodes: "recovery-codes"
+        case .returnOfDevice: "device-return"
         case .disownment: "disownment"
         case .reclaim: "reclaim"
         }
@@ -138,7 +143,8 @@ struct WaitingChange: Equatable {
         ]
         object["before"] = self.before.map { .string("\($0.milliseconds)") }
         switch self.change {
-        case .endOfDevice(let id, let name), .disownment(let id, let name), .reclaim(let id, let name):
+        case .endOfDevice(let id, let name), .returnOfDevice(let id, let name), .disownment(let id, let name),
+            .reclaim(let id, let name):
             object["id"] = .string(id)
             object["name"] = .string(name)
         case .provider(let name, let title):
@@ -162,6 +168,7 @@ struct WaitingChange: Equatable {
             switch (kind, id ?? nil, name ?? nil) {
             case ("device", nil, nil): .device
             case ("device-end", let id?, let name?): .endOfDevice(id: id, name: name)
+            case ("device-return", let id?, let name?): .returnOfDevice(id: id, name: name)
             case ("provider", let name?, let title?): .provider(name: name, title: title)
             case ("email", nil, let value?): .email(value)
             case ("phone", nil, let value?): .phone(value)

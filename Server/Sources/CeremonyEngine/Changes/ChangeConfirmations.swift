@@ -82,7 +82,7 @@ public struct ChangeConfirmations: CeremonyPart {
     public func begin(_ request: ChangeRequest) async throws -> String {
         let now = self.time.now()
         try self.signIns.spendCodes(of: request.source, at: now)
-        let kind = try await self.kind(of: request.accountID, before: request.before)
+        let kind = try await self.kind(of: request.accountID, for: request.change, before: request.before)
         let waiting = WaitingChange(
             request.change, page: request.page, isWithoutPhone: kind == nil, before: request.before)
         let reference = self.newIdentifier()
@@ -100,16 +100,31 @@ public struct ChangeConfirmations: CeremonyPart {
         return reference
     }
 
-    /// `true` if the account has a phone that can confirm a change. Cost: two queries.
+    /// `true` if the account has a phone that confirms its changes, also if the phone is reported as lost: a report makes
+    /// no other way worth more. Cost: two queries.
     public func hasPhone(accountID: String) async throws -> Bool { try await self.kind(of: accountID) != nil }
 
     /// Returns the kind of ceremony in which the account's phone signs; `nil` for an account without a phone.
     ///
+    /// A phone that is reported as lost counts, although it cannot answer: otherwise a stranger with the password could
+    /// report the phone, and then change the account without it. Only the return of a device is confirmed without these
+    /// phones, because the account then has no more than before the report.
+    ///
     /// - Parameter moment: Only phones and keys from before this moment count; `nil` for all.
-    private func kind(of accountID: String, before moment: Timestamp? = nil) async throws -> CeremonyRecord.Kind? {
+    private func kind(
+        of accountID: String, for change: AccountChange? = nil, before moment: Timestamp? = nil
+    ) async throws -> CeremonyRecord.Kind? {
+        var lost: [DeviceRecord] = []
+        if case .returnOfDevice? = change {
+            lost = try await self.store.devices(accountID: accountID).filter { !$0.standing.mayAuthenticate }
+        }
+        let rested = Set(lost.map(\.id))
         let activations = try await self.store.activations(accountID: accountID)
-        if activations.contains(where: { $0.isActive && moment.isAfter($0.device.createdAt) }) { return .identity }
-        let devices = Set(activations.map(\.device.id))
+        let isActivated = activations.contains {
+            $0.isKept && !rested.contains($0.device.id) && moment.isAfter($0.device.createdAt)
+        }
+        if isActivated { return .identity }
+        let devices = rested.union(activations.map(\.device.id))
         let keys = try await self.store.credentials(accountID: accountID)
         let isAny = keys.contains {
             $0.isActive && !devices.contains($0.deviceID) && moment.isAfter($0.createdAt)

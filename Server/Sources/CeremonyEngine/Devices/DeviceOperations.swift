@@ -87,7 +87,8 @@ public struct DeviceOperations: CeremonyPart {
         for prover: DeviceProofs.Prover, until end: Timestamp
     ) async throws -> CeremonyEvents<DeviceStreamState>.Reading {
         guard let present = try await self.store.device(ofKey: prover.keyName), !present.isGone,
-            !present.account.isLocked, present.deviceID.hasSameBytes(as: prover.device.deviceID)
+            present.standing.mayAuthenticate, !present.account.isLocked,
+            present.deviceID.hasSameBytes(as: prover.device.deviceID)
         else { return (.ended, true, nil) }
         let operations = try await self.pending(for: prover)
         let next = operations.map(\.expiresAt).min().map { min($0, end) } ?? end

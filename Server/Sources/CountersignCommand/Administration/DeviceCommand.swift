@@ -6,7 +6,7 @@ struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "device",
         abstract: "What people have enrolled.",
-        subcommands: [List.self, Revoke.self]
+        subcommands: [List.self, Rest.self, Restore.self, Revoke.self]
     )
 
     /// Returns devices as a table.
@@ -33,6 +33,46 @@ struct DeviceCommand: AsyncParsableCommand {
         func run() async throws {
             let answer = try await self.options.call("GET", "/accounts/\(self.username.pathSegment)/devices")
             try self.options.show(answer) { try DeviceCommand.text(try $0.array("devices") ?? []) }
+        }
+    }
+
+    struct Rest: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "rest",
+            abstract: "Let a lost device rest; it authenticates nowhere, and keeps its keys.")
+
+        @Argument(help: "The person's name.")
+        var username: String
+
+        @Argument(help: "The device's id.")
+        var id: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.call(
+                "POST", "/accounts/\(self.username.pathSegment)/devices/\(self.id.pathSegment)/rest")
+            self.options.show(answer) { _ in "It rests." }
+        }
+    }
+
+    struct Restore: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "restore",
+            abstract: "Give a person a device back that rests.")
+
+        @Argument(help: "The person's name.")
+        var username: String
+
+        @Argument(help: "The device's id.")
+        var id: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.call(
+                "POST", "/accounts/\(self.username.pathSegment)/devices/\(self.id.pathSegment)/restore")
+            self.options.show(answer) { _ in "It is in use again." }
         }
     }
 

@@ -198,6 +198,7 @@ extension BackupDifference {
         case .accountDeleted: "account deleted"
         case .accountLocked: "account locked"
         case .deviceRevoked: "device revoked"
+        case .deviceRested: "device reported as lost"
         case .keyDeregistered: "key deregistered"
         case .activationDisabled: "activation disabled by failed attempts"
         case .counterAdvanced: "counter of a key"

@@ -46,6 +46,7 @@ enum SettableLimits {
         "passwordBurst": \.passwords.passwordBurst,
         "passwordsPerMinute": \.passwords.passwordsPerMinute,
         "secondFactorAttempts": \.passwords.secondFactorAttempts,
+        "recoveryCodeAttempts": \.passwords.recoveryCodeAttempts,
         "provenRequestBurst": \.provenRequestBurst, "provenRequestsPerMinute": \.provenRequestsPerMinute,
         "targetChangeBurst": \.targetChangeBurst, "targetChangesPerMinute": \.targetChangesPerMinute,
         "pushesPerRequester": \.push.pushesPerRequester, "pushesPerRequesterDay": \.push.pushesPerRequesterDay,

@@ -6,6 +6,12 @@ public enum IdentityPaths {
     public static let history = "/account/history"
     /// The list of the account's latest changes.
     public static let changes = "/account/changes"
+    /// The list of the account's devices.
+    public static let devices = "/account/devices"
+    /// The page on which a person reports a device as lost.
+    public static let deviceLost = "/account/devices/lost"
+    /// The page on which a person takes a lost device back.
+    public static let deviceReturn = "/account/devices/return"
     /// The page on which a person requests a code for a further device.
     public static let activation = "/account/activation"
     /// The page on which a person ends an activation, or a code that waits.

@@ -135,6 +135,8 @@ struct ActivityCommand: AsyncParsableCommand {
                 case .deviceKeysReplaced: "\(notice.subject) has new keys of its own"
                 case .requestDisowned: "A request of \(notice.subject) was denied as not yours"
                 case .recoveryCodeUsed: "a recovery code of \(notice.subject) was used"
+                case .deviceRested: "\(notice.subject) was reported as lost, and rests"
+                case .deviceReturned: "\(notice.subject) rests no longer"
                 case .secondFactorChanged: "codes beside the password of \(notice.subject) changed"
                 default: "\(notice.kind): \(notice.subject)"
                 }

@@ -95,26 +95,36 @@ struct DeviceAuthorization: Sendable {
 
     /// Returns the device that has proved a request, if the device still exists and its account may authenticate.
     ///
-    /// Throws a ``Problem`` as ``prover(of:at:body:_:)`` does, and 403 for a locked account.
+    /// Throws a ``Problem`` as ``prover(of:at:body:_:)`` does, and 403 for a locked account and for a device that is
+    /// reported as lost.
     func presentProver(of request: Request, at path: String, _ context: ServerContext) async throws
         -> DeviceProofs.Prover
     {
         let prover = try await self.prover(of: request, at: path, context)
-        guard !prover.isGone else { throw Self.refused(.notProven) }
-        _ = try Self.unlocked(prover.account)
+        try Self.checkPresence(of: prover)
         return prover
     }
 
     /// Returns the device that has proved a request by itself, if the device and its account may authenticate.
     ///
-    /// Throws a ``Problem`` as ``prover(of:at:body:_:)``, 401 for a removed device, and 403 for a locked account.
+    /// Throws a ``Problem`` as ``prover(of:at:body:_:)``, 401 for a removed device, and 403 for a locked account and for
+    /// a device that is reported as lost.
     func provenDevice(of request: Request, at path: String, body: [UInt8] = [], _ context: ServerContext) async throws
         -> AuthenticatedDevice
     {
         let prover = try await self.prover(of: request, at: path, body: body, context)
-        guard !prover.isGone else { throw Self.refused(.notProven) }
-        _ = try Self.unlocked(prover.account)
+        try Self.checkPresence(of: prover)
         return prover.device
+    }
+
+    private static func checkPresence(of prover: DeviceProofs.Prover) throws {
+        guard !prover.isGone else { throw Self.refused(.notProven) }
+        guard prover.standing.mayAuthenticate else {
+            throw Problem(
+                .forbidden, "device-rested",
+                "The device is reported as lost. It comes back by another way of its account, or by an operator.")
+        }
+        _ = try Self.unlocked(prover.account)
     }
 
     /// The answer to a proof by a key that is not the key of the named device.

@@ -207,6 +207,10 @@ public struct NoticeRecord: Sendable, Equatable {
         case deviceApproved = 11
         /// A recovery code of the person was used.
         case recoveryCodeUsed = 12
+        /// A device was reported as lost, and rests.
+        case deviceRested = 13
+        /// A device that was reported as lost is in use again.
+        case deviceReturned = 14
     }
 
     /// Random, 16 bytes as base64url; the identifier of the enrolment for ``Kind/enrolmentAsked``.

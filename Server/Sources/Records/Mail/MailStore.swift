@@ -70,6 +70,10 @@ public struct MailRecord: Sendable, Equatable {
         case changeWaits = "change-waits"
         /// The news that a recovery code was used. A letter to a further address is about the address.
         case recoveryCodeUsed = "recovery-code-used"
+        /// The news that a device was reported as lost. The addresses as for ``recoveryCodeUsed``.
+        case deviceRested = "device-rested"
+        /// The news that a lost device is in use again. The addresses as for ``recoveryCodeUsed``.
+        case deviceReturned = "device-returned"
     }
 
     /// The turn of a letter when more letters wait than can be sent at once: the first case comes first. Kept as its
@@ -141,7 +145,7 @@ extension MailRecord.Subject {
         switch self {
         case .passwordReset, .addressConfirmation, .newActivation, .changeCode: .awaited
         case .passwordChanged, .secondFactorChanged, .invitation, .accountChanged, .changeWaits,
-            .recoveryCodeUsed:
+            .recoveryCodeUsed, .deviceRested, .deviceReturned:
             .told
         }
     }

@@ -11,12 +11,12 @@ extension SQLStore: DeviceIdentityStore {
                     """
                     SELECT \(AccountRecord.columns), device_identity.device_id, device_identity.signing_key,
                         device_identity.encryption_key, device.seen_at, device.limited_until, device.rested_at,
-                        (\(DeviceRows.deviceMayAuthenticate)) IS NOT TRUE AS is_gone
+                        (\(DeviceRows.deviceIsKept)) IS NOT TRUE AS is_gone
                     FROM device_identity JOIN account ON account.id = device_identity.account_id
                     LEFT JOIN device ON device.id = device_identity.device_id
                     LEFT JOIN activation ON activation.device_id = device.id
                     WHERE signing_code = ? AND device.is_active IS DISTINCT FROM 0
-                    ORDER BY is_gone, device.number DESC NULLS LAST, device_identity.ended_at DESC NULLS LAST LIMIT 1
+                    ORDER BY is_gone, device.rested_at IS NOT NULL, device.number DESC NULLS LAST, device_identity.ended_at DESC NULLS LAST LIMIT 1
                     """), [code]
             ).map { row in
                 let id = try row.text("device_id")

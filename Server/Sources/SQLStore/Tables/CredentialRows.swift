@@ -8,13 +8,15 @@ struct CredentialRows {
 
     init(_ db: SQLConnection) { self.db = db }
 
-    /// Returns the names of an account's active keys, oldest first.
+    /// Returns the names of an account's active keys, oldest first. Keys of devices that are reported as lost are not
+    /// among them.
     func activeKeys(of account: String) throws -> [ActiveKeys.Key] {
         try self.db.rows(
-            """
-            SELECT aaid, key_id, device_id FROM credential WHERE account_id = ? AND is_active = 1
-            ORDER BY number
-            """, [account]
+            .composed(
+                """
+                SELECT aaid, key_id, device_id FROM credential WHERE account_id = ? AND is_active = 1
+                AND NOT EXISTS (\(Self.restedDevice)) ORDER BY number
+                """), [account]
         ) { key in
             ActiveKeys.Key(
                 aaid: try key.text("aaid"), keyID: try key.bytes("key_id"), deviceID: try key.text("device_id"))
@@ -35,17 +37,19 @@ struct CredentialRows {
         ) { try CredentialRecord($0, sealing) }
     }
 
-    /// Returns the key of that model and name, with its account's state.
+    /// Returns the key of that model and name, with its account's state. A key of a device that is reported as lost is
+    /// not active.
     func storedCredential(aaid: String, keyID: [UInt8], _ sealing: Sealing) throws -> StoredCredential? {
         try self.db.row(
             .composed(
                 """
-                SELECT \(CredentialRecord.columns), is_locked FROM credential
+                SELECT \(CredentialRecord.columns), is_locked, EXISTS (\(Self.restedDevice)) AS is_rested FROM credential
                 JOIN account ON account.id = account_id WHERE aaid = ? AND key_id = ?
                 """), [aaid, keyID]
         ).map { row in
-            StoredCredential(
-                credential: try CredentialRecord(row, sealing), isAccountLocked: try row.flag("is_locked"))
+            var credential = try CredentialRecord(row, sealing)
+            credential.isActive = try credential.isActive && !row.flag("is_rested")
+            return StoredCredential(credential: credential, isAccountLocked: try row.flag("is_locked"))
         }
     }
 
@@ -56,7 +60,7 @@ struct CredentialRows {
             let isLocked = try self.db.row(
                 """
                 SELECT is_locked FROM device JOIN account ON account.id = account_id
-                WHERE device.id = ? AND account_id = ? AND is_active = 1
+                WHERE device.id = ? AND account_id = ? AND is_active = 1 AND rested_at IS NULL
                 """, [key.deviceID, key.accountID])?.flag("is_locked")
             try KeyRefusal.checkJoining(isAccountLocked: isLocked)
             try self.db.refuse(
@@ -96,7 +100,8 @@ struct CredentialRows {
         }
     }
 
-    /// Advances a counter, if the key is active, its account is not locked, and its device's activation is not disabled.
+    /// Advances a counter, if the key is active, its account is not locked, and its device is neither reported as lost
+    /// nor its activation disabled.
     /// One statement does both, so nothing can come between the check and the change. Throws `notFound` if the key does
     /// not exist, `forbidden` if a condition does not hold, and `conflict` if the counter does not advance.
     func advance(_ advance: CounterAdvance, at now: Timestamp) throws {
@@ -121,7 +126,7 @@ struct CredentialRows {
     private static let takesCounter = """
         id = ?2 AND is_active = 1 AND (counter < ?1 OR (counter = 0 AND ?1 = 0))
         AND EXISTS (SELECT 1 FROM account WHERE account.id = account_id AND is_locked = 0)
-        AND NOT EXISTS (\(Self.disabledActivation))
+        AND NOT EXISTS (\(Self.disabledActivation)) AND NOT EXISTS (\(Self.restedDevice))
         """
 
     /// Returns `true` if a key is active and its account is not locked; `nil` if the key does not exist.
@@ -129,7 +134,8 @@ struct CredentialRows {
         try self.db.row(
             .composed(
                 """
-                SELECT is_active = 1 AND is_locked = 0 AND NOT EXISTS (\(Self.disabledActivation)) AS is_usable
+                SELECT is_active = 1 AND is_locked = 0 AND NOT EXISTS (\(Self.disabledActivation))
+                    AND NOT EXISTS (\(Self.restedDevice)) AS is_usable
                 FROM credential JOIN account ON account.id = account_id WHERE credential.id = ?
                 """), [credential])?.flag("is_usable")
     }
@@ -140,6 +146,10 @@ struct CredentialRows {
         SELECT 1 FROM activation
         WHERE activation.device_id = credential.device_id AND is_permanent = 1 AND reserved_at IS NULL
         """
+
+    /// The key's device, if the device is reported as lost.
+    private static let restedDevice =
+        "SELECT 1 FROM device WHERE device.id = credential.device_id AND rested_at IS NOT NULL"
 
     /// Deletes keys of an activation.
     func deleteCredentials(_ ids: [String], ofActivation activation: String) throws {

@@ -107,8 +107,12 @@ struct DeviceRows {
     /// disabled may not authenticate: wrong factors have disabled the activation, or a disowned change has added the
     /// activation. While the activation's last attempt is being judged, the device may authenticate, because the attempt
     /// can be right.
-    static let deviceMayAuthenticate =
-        "is_active = 1 AND (is_permanent IS DISTINCT FROM 1 OR reserved_at IS NOT NULL)"
+    /// A device that is reported as lost may not authenticate either.
+    static let deviceMayAuthenticate = "\(deviceIsKept) AND rested_at IS NULL"
+
+    /// The condition for a device, joined with its activation, that may authenticate as soon as it is reported as lost
+    /// no longer. Every other device is gone for its phone.
+    static let deviceIsKept = "is_active = 1 AND (is_permanent IS DISTINCT FROM 1 OR reserved_at IS NOT NULL)"
 }
 
 extension DeviceRecord {

@@ -216,6 +216,24 @@ struct ReplacedDatabase {
         ReplacedStep(
             .deviceRevoked, Self.devices(of: "main", missingIn: "replaced"),
             { _ in ["DELETE FROM main.device WHERE id NOT IN (SELECT id FROM replaced.device)"] }),
+        // A device that was taken back since the backup rests again: its person or an operator takes it back once more.
+        ReplacedStep(
+            .deviceRested, of: .column("rested_at", of: "device"),
+            """
+            SELECT \(Self.shown) FROM main.device AS item JOIN main.device AS device ON device.id = item.id
+            JOIN main.account AS account ON account.id = item.account_id
+            WHERE item.rested_at IS NULL AND item.id IN (SELECT id FROM replaced.device WHERE rested_at IS NOT NULL)
+            ORDER BY item.number
+            """,
+            { _ in
+                [
+                    """
+                    UPDATE main.device SET rested_at =
+                        (SELECT rested_at FROM replaced.device AS theirs WHERE theirs.id = device.id)
+                    WHERE rested_at IS NULL AND id IN (SELECT id FROM replaced.device WHERE rested_at IS NOT NULL)
+                    """
+                ]
+            }),
         ReplacedStep(
             .keyDeregistered, Self.keys(of: "main", missingIn: "replaced"),
             { _ in ["DELETE FROM main.credential WHERE id NOT IN (SELECT id FROM replaced.credential)"] }),

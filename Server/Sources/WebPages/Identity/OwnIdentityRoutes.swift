@@ -364,6 +364,7 @@ struct OwnIdentityRoutes: Sendable {
         let what =
             switch matter {
             case .endOfDevice: "A device is ended"
+            case .lostDevice: "A lost device is reported"
             case .values: "What services can ask for is changed"
             }
         context.notes.note(

@@ -5,6 +5,7 @@ import Testing
 struct BackupDifferenceTests {
     private static let treatments: [BackupDifference: BackupDifference.Treatment] = [
         .accountDeleted: .carriedOver, .accountLocked: .carriedOver, .deviceRevoked: .carriedOver,
+        .deviceRested: .carriedOver,
         .keyDeregistered: .carriedOver, .counterAdvanced: .kept, .activationDisabled: .carriedOver,
         .clientDeleted: .carriedOver, .clientChanged: .carriedOver, .accountChanged: .carriedOver,
         .passwordChanged: .carriedOver, .inventedAccountsSet: .carriedOver, .providerRemoved: .carriedOver,
@@ -44,8 +45,9 @@ struct BackupDifferenceTests {
             ])
         #expect(
             kinds[.device] == [
-                .deviceRevoked, .keyDeregistered, .counterAdvanced, .activationDisabled, .deviceAdded, .keyAdded,
+                .deviceRevoked, .deviceRested, .keyDeregistered, .counterAdvanced, .activationDisabled, .deviceAdded,
+                .keyAdded,
             ])
-        #expect(kinds[.named]?.count == BackupDifference.allCases.count - 15)
+        #expect(kinds[.named]?.count == BackupDifference.allCases.count - 16)
     }
 }

@@ -44,6 +44,11 @@ public struct AccountNotice: Hashable, Sendable, Identifiable {
         public static let requestDisowned = Self(rawValue: "request-disowned")
         /// A recovery code of the account was used. The subject is the account's name.
         public static let recoveryCodeUsed = Self(rawValue: "recovery-code-used")
+        /// A device was reported as lost: the device signs nobody in until it comes back. The subject is the device's
+        /// name.
+        public static let deviceRested = Self(rawValue: "device-rested")
+        /// A device that was reported as lost is in use again. The subject is the device's name.
+        public static let deviceReturned = Self(rawValue: "device-returned")
         /// The server's name of the kind.
         public var description: String { self.rawValue }
     }

@@ -58,8 +58,12 @@ public struct ActivationRecord: Sendable, Equatable {
     /// The moment when the activation's factors were last accepted.
     public var lastUsedAt: Timestamp?
 
-    /// `true` if the activation may authenticate: its device is active, and the activation is not disabled.
-    public var isActive: Bool { self.device.isActive && !self.lockout.isPermanent }
+    /// `true` if the activation may authenticate: its device is active and not reported as lost, and the activation is
+    /// not disabled.
+    public var isActive: Bool { self.isKept && self.device.standing.mayAuthenticate }
+
+    /// `true` if the activation may authenticate, or could if its device were not reported as lost.
+    public var isKept: Bool { self.device.isActive && !self.lockout.isPermanent }
 
     /// Describes an activation.
     public init(

@@ -3,6 +3,7 @@ public enum BackupDifference: String, Sendable, CaseIterable {
     case accountDeleted = "account-deleted"
     case accountLocked = "account-locked"
     case deviceRevoked = "device-revoked"
+    case deviceRested = "device-rested"
     case keyDeregistered = "key-deregistered"
     case counterAdvanced = "counter-advanced"
     case activationDisabled = "activation-disabled"
@@ -41,11 +42,11 @@ public enum BackupDifference: String, Sendable, CaseIterable {
     /// The restore's treatment of the difference.
     public var treatment: Treatment {
         switch self {
-        case .accountDeleted, .accountLocked, .deviceRevoked, .keyDeregistered, .activationDisabled,
-            .clientDeleted, .clientChanged, .accountChanged, .passwordChanged, .inventedAccountsSet,
-            .signingKeyAdded, .signingKeyRotated, .providerRemoved, .providerChanged, .identityUnlinked,
-            .serviceRemoved, .serviceChanged, .organisationRemoved, .organisationChanged, .rolesChanged,
-            .personalInformationChanged:
+        case .accountDeleted, .accountLocked, .deviceRevoked, .deviceRested, .keyDeregistered,
+            .activationDisabled, .clientDeleted, .clientChanged, .accountChanged, .passwordChanged,
+            .inventedAccountsSet, .signingKeyAdded, .signingKeyRotated, .providerRemoved, .providerChanged,
+            .identityUnlinked, .serviceRemoved, .serviceChanged, .organisationRemoved, .organisationChanged,
+            .rolesChanged, .personalInformationChanged:
             .carriedOver
         case .counterAdvanced: .kept
         case .accountAdded, .accountUnlocked, .deviceAdded, .keyAdded, .clientAdded, .providerAdded,
@@ -100,7 +101,8 @@ extension BackupDifference {
         case .accountDeleted, .accountLocked, .accountAdded, .accountUnlocked, .accountChanged,
             .accountChangedOutside, .passwordChanged, .rolesChanged, .personalInformationChanged:
             .account
-        case .deviceRevoked, .deviceAdded, .keyDeregistered, .keyAdded, .counterAdvanced, .activationDisabled:
+        case .deviceRevoked, .deviceRested, .deviceAdded, .keyDeregistered, .keyAdded, .counterAdvanced,
+            .activationDisabled:
             .device
         case .clientDeleted, .clientChanged, .clientAdded, .clientChangedOutside, .signingKeyAdded, .signingKeyRotated,
             .inventedAccountsSet, .inventedAccountsChangedOutside, .providerRemoved, .providerChanged, .providerAdded,
