@@ -80,7 +80,93 @@ public enum LostDeviceConformance {
             let count = try await winners(16) { try await store.restDevice(Self.report("phone", id: "report-\($0)")) }
             try expect(count == 1, "one of 16, not \(count)")
         },
+        ConformanceCheck("in a random walk over lives of devices nothing that rests counts, and each change is told") {
+            store in
+            try await Self.walk(200, store)
+        },
     ]
+
+    // MARK: A random walk
+
+    /// A device of the walk, as the rules expect the device.
+    private struct Life {
+        let name: String
+        let account: String
+        let phone: Int
+        var isResting = false
+    }
+
+    /// Draws the steps of a walk: a generator whose draws are the same in every run.
+    private struct Draws {
+        private var state: UInt64 = 0x5EED
+
+        mutating func next(below bound: Int) -> Int {
+            self.state = self.state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int((self.state >> 33) % UInt64(bound))
+        }
+    }
+
+    /// Walks over lives of devices of two people: registrations of four phones, reports and returns in any order. Throws
+    /// unless after each step exactly the devices in use count, no phone counts for two people, and each report that
+    /// changed something is told.
+    private static func walk(_ steps: Int, _ store: any Subject) async throws {
+        let people = ["alice", "bob"]
+        for person in people { try await store.createAccount(sampleAccount(person), audit: sampleAudit()) }
+        var (draws, lives, owners, told) = (Draws(), [Life](), [Int: String](), 0)
+        for step in 0..<steps {
+            let action = draws.next(below: 3)
+            if action == 0 || lives.isEmpty {
+                let life = Life(
+                    name: "walk-\(step)", account: people[draws.next(below: 2)], phone: 1 + draws.next(below: 4))
+                guard lives.count < 16 else { continue }
+                let isFree = owners[life.phone].map { $0 == life.account } ?? true
+                var registration = sampleRegistration(life.name, account: "account-\(life.account)")
+                registration.identity = DispatchTargetConformance.keys(life.phone)
+                do {
+                    try await addDevice(store, registration)
+                    try expect(isFree, "step \(step): a phone of one person is no other's")
+                    owners[life.phone] = life.account
+                    lives.append(life)
+                } catch let error as StoreError where error.code == .conflict {
+                    try expect(!isFree, "step \(step): a new phone is added")
+                }
+            } else {
+                let chosen = lives[draws.next(below: lives.count)]
+                let isReport = action == 1
+                var report = Self.report(chosen.name, id: "walk-\(step)")
+                report.accountID = "account-\(chosen.account)"
+                report.notice.accountID = report.accountID
+                report.audit.accountID = report.accountID
+                let isChanged = try await isReport ? store.restDevice(report) : store.returnDevice(report)
+                try expect(isChanged == (chosen.isResting != isReport), "step \(step): each state once")
+                guard isChanged else { continue }
+                told += 1
+                for index in lives.indices where lives[index].phone == chosen.phone {
+                    lives[index].isResting = isReport
+                }
+            }
+            try await Self.expectState(of: lives, told: told, of: people, store, at: step)
+        }
+        try Self.expectWalked(lives, told: told)
+    }
+
+    private static func expectState(
+        of lives: [Life], told: Int, of people: [String], _ store: any Subject, at step: Int
+    ) async throws {
+        var notices = 0
+        for person in people {
+            let named = try await store.keys(username: AccountName(stored: person)).active
+            let inUse = lives.filter { $0.account == person && !$0.isResting }.map { "device-\($0.name)" }
+            try expect(named?.keys.map(\.deviceID) == inUse, "step \(step): \(person)'s devices in use")
+            notices += try await store.notices(accountID: "account-\(person)", limit: 999).count
+        }
+        try expect(notices == told, "step \(step): each change is told once")
+    }
+
+    /// Throws unless a walk has come to devices, to reports and to returns.
+    private static func expectWalked(_ lives: [Life], told: Int) throws {
+        try expect(lives.count > 4 && told > 20, "the walk went somewhere")
+    }
 
     /// Adds alice with two devices that have keys of their own.
     private static func fill(_ store: any Subject) async throws {

@@ -78,7 +78,7 @@ public struct ChangeConfirmations: CeremonyPart {
     ///
     /// Throws `CeremonyError` `tooManyRequests`.
     ///
-    /// Cost: two queries, one store step.
+    /// Cost: three queries, one store step.
     public func begin(_ request: ChangeRequest) async throws -> String {
         let now = self.time.now()
         try self.signIns.spendCodes(of: request.source, at: now)
@@ -101,7 +101,7 @@ public struct ChangeConfirmations: CeremonyPart {
     }
 
     /// `true` if the account has a phone that confirms its changes, also if the phone is reported as lost: a report makes
-    /// no other way worth more. Cost: two queries.
+    /// no other way worth more. Cost: three queries.
     public func hasPhone(accountID: String) async throws -> Bool { try await self.kind(of: accountID) != nil }
 
     /// Returns the kind of ceremony in which the account's phone signs; `nil` for an account without a phone.
@@ -114,22 +114,25 @@ public struct ChangeConfirmations: CeremonyPart {
     private func kind(
         of accountID: String, for change: AccountChange? = nil, before moment: Timestamp? = nil
     ) async throws -> CeremonyRecord.Kind? {
-        var lost: [DeviceRecord] = []
-        if case .returnOfDevice? = change {
-            lost = try await self.store.devices(accountID: accountID).filter { !$0.standing.mayAuthenticate }
-        }
-        let rested = Set(lost.map(\.id))
         let activations = try await self.store.activations(accountID: accountID)
-        let isActivated = activations.contains {
-            $0.isKept && !rested.contains($0.device.id) && moment.isAfter($0.device.createdAt)
-        }
-        if isActivated { return .identity }
-        let devices = rested.union(activations.map(\.device.id))
         let keys = try await self.store.credentials(accountID: accountID)
-        let isAny = keys.contains {
-            $0.isActive && !devices.contains($0.deviceID) && moment.isAfter($0.createdAt)
+        let lost = try await self.store.devices(accountID: accountID).filter { !$0.standing.mayAuthenticate }
+        func kind(without lost: [DeviceRecord]) -> CeremonyRecord.Kind? {
+            let lost = Set(lost.map(\.id))
+            let isActivated = activations.contains {
+                $0.isKept && !lost.contains($0.device.id) && moment.isAfter($0.device.createdAt)
+            }
+            if isActivated { return .identity }
+            let others = lost.union(activations.map(\.device.id))
+            let isAny = keys.contains {
+                $0.isActive && !others.contains($0.deviceID) && moment.isAfter($0.createdAt)
+            }
+            return isAny ? .authentication : nil
         }
-        return isAny ? .authentication : nil
+        // A phone in use answers before a phone that cannot.
+        if let kind = kind(without: lost) { return kind }
+        if case .returnOfDevice? = change { return nil }
+        return kind(without: [])
     }
 
     /// `true` if every means of a change's confirmation existed before a moment and still exists: the device that
