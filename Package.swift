@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "CountersignLinux", targets: ["CountersignLinux"]),
         // Keys in a TPM 2.0. Only users of this product need tpm2-tss (`libtss2-dev`).
         .library(name: "CountersignTPM", targets: ["CountersignTPM"]),
+        .library(name: "CountersignApple", targets: ["CountersignApple"]),
         .library(name: "CountersignTestKit", targets: ["CountersignTestKit"]),
         // For the back end of an app that signs itself in.
         .library(name: "CountersignBackend", targets: ["CountersignBackend"]),
@@ -66,6 +67,11 @@ let package = Package(
         .target(
             name: "CountersignLinux",
             dependencies: ["_Primitives", "UAFClient", "Countersign", "CSecretService", crypto]),
+        // On Linux this target has its decisions alone. `scripts/check-apple` type-checks the rest.
+        .target(
+            name: "CountersignApple",
+            dependencies: ["_Primitives", "UAF", "UAFClient", "Countersign", crypto],
+            resources: [.copy("PrivacyInfo.xcprivacy")]),
         .target(
             name: "CountersignBackend",
             dependencies: ["_Primitives", "JOSE", "PersonalInformation", "OAuth", "Countersign"]),
@@ -134,6 +140,9 @@ let package = Package(
         .testTarget(
             name: "CountersignTPMTests",
             dependencies: ["CountersignTPM", "UAF", "UAFClient", "_Primitives", "CountersignTestKit", crypto]),
+        .testTarget(
+            name: "CountersignAppleTests",
+            dependencies: ["CountersignApple", "Countersign", "UAF", "UAFClient", "_Primitives", crypto]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -56,6 +56,20 @@ public struct WebViewCookie: Hashable, Sendable {
     public let isHTTPOnly: Bool
     /// `true` if the cookie is withheld from requests that another site causes (`SameSite` other than `None`).
     public let isSameSite: Bool
+
+    package init(
+        name: String, value: String, host: String, domain: String?, path: String, isSecure: Bool, isHTTPOnly: Bool,
+        isSameSite: Bool
+    ) {
+        self.name = name
+        self.value = value
+        self.host = host
+        self.domain = domain
+        self.path = path
+        self.isSecure = isSecure
+        self.isHTTPOnly = isHTTPOnly
+        self.isSameSite = isSameSite
+    }
 }
 
 extension WebViewCookie {
@@ -64,6 +78,16 @@ extension WebViewCookie {
     public func isSent(to url: URL) -> Bool {
         CookieScope(
             domain: self.domain ?? self.host, isHostOnly: self.domain == nil, path: self.path, isSecure: self.isSecure
+        ).includes(url)
+    }
+
+    /// Returns `true` if a view sends a cookie of its store to an address. The store writes a dot before a domain whose
+    /// hosts all receive the cookie, and none before a single host.
+    package static func isSent(storedDomain: String, path: String, isSecure: Bool, to url: URL) -> Bool {
+        let isHostOnly = storedDomain.utf8.first != UInt8(ascii: ".")
+        return CookieScope(
+            domain: String(isHostOnly ? storedDomain[...] : storedDomain.dropFirst()).asciiLowercased,
+            isHostOnly: isHostOnly, path: path, isSecure: isSecure
         ).includes(url)
     }
 }
