@@ -28,7 +28,7 @@ public struct AuthenticatorModel: Hashable, Sendable, CaseIterable {
         case secretService = 1
         /// A TPM 2.0: hardware that never releases a key.
         case tpm = 2
-        /// The Secure Enclave: hardware that never releases a key and matches fingers and faces itself.
+        /// The Secure Enclave: hardware that never releases a key and judges finger, face and passcode itself.
         case secureEnclave = 3
     }
 
@@ -100,7 +100,8 @@ public struct AuthenticatorModel: Hashable, Sendable, CaseIterable {
             case .file, .secretService: (.software, .software)
             // The chip judges a PIN or a password. The operating system judges a finger, a face or its own passcode.
             case .tpm: (.hardware, [.fingerprint, .face, .devicePasscode].contains(self.factor) ? .software : .onChip)
-            case .secureEnclave: ([.hardware, .tee], .tee)
+            // A PIN or a password seals the handle of a key, so software judges a wrong secret (decision 132).
+            case .secureEnclave: ([.hardware, .tee], [.pin, .password].contains(self.factor) ? .software : .tee)
             }
         let isSilent = userVerification.isSilent
         return AuthenticatorInfo(
