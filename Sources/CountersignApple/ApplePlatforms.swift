@@ -7,7 +7,7 @@
 
     extension DevicePlatform {
         /// Returns the abilities of this device of Apple: the Keychain as storage, keys in the Secure Enclave, finger or
-        /// face, the passcode and the clocks.
+        /// face, the passcode, App Attest and the clocks.
         ///
         /// Without a Secure Enclave, as in a simulator, the keys are in the storage. An app with faces needs
         /// `NSFaceIDUsageDescription` in its `Info.plist`. Each extension of an app has accounts of its own.
@@ -18,8 +18,8 @@
         public static func apple(accessGroup: String? = nil) throws -> DevicePlatform {
             let keychain = SystemKeychain(accessGroup: accessGroup)
             let service = AppleFolder.application + ".countersign"
-            let person = LocalAuthentication(usualReason: AppleFolder.title)
-            let biometry = LocalAuthentication.biometryType
+            let person = SystemDialog(usualReason: AppleFolder.title)
+            let biometry = SystemDialog.biometryType
             return DevicePlatform(
                 storage: try KeychainStorage(
                     keychain, service: service, lockPath: try AppleFolder.own().appending(path: "operations.lock").path),
@@ -27,6 +27,8 @@
                 fingerprintSensor: biometry == .touchID ? SystemSensor(person) : nil,
                 faceSensor: biometry == .faceID ? SystemSensor(person) : nil,
                 devicePasscode: SystemPasscode(person, keychain, service: service + ".passcode"),
+                // A device or an extension without App Attest: the server decides if the app is accepted.
+                appAttestor: try? AppleAppAttestor(),
                 clock: try AppleDeviceClock())
         }
     }
@@ -49,7 +51,7 @@
         ) throws -> SignInPlatform {
             let keychain = SystemKeychain(accessGroup: accessGroup)
             let service = "countersign.sign-in." + (accessGroup ?? AppleFolder.application)
-            let person = LocalAuthentication(usualReason: AppleFolder.title)
+            let person = SystemDialog(usualReason: AppleFolder.title)
             return SignInPlatform(
                 storage: SharedKeychainStorage(
                     keychain, service: service, lockFolder: try AppleFolder.ofLocks(appGroup).path),
@@ -57,7 +59,7 @@
                     keychain, service: service + ".installation",
                     path: try AppleFolder.own().appending(path: "installed").path),
                 webAuthentication: SystemWebAuthentication(anchor: anchor),
-                biometricKeys: LocalAuthentication.biometryType == .none
+                biometricKeys: SystemDialog.biometryType == .none
                     ? nil : KeychainGuardedKeys(person, keychain, service: service + ".guarded"),
                 webViews: webViews, clock: try AppleDeviceClock())
         }

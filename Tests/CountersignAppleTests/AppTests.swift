@@ -2,6 +2,7 @@ import Countersign
 import CountersignApple
 import Foundation
 import Testing
+import UAFClient
 import _Primitives
 
 #if canImport(FoundationNetworking)
@@ -44,6 +45,15 @@ struct AppTests {
         for code in [0, 2, 3] {
             #expect(WebAuthenticationRefusal.error(code: code) == WebAuthenticationError(.unavailable))
         }
+    }
+
+    private static let attestErrors: [(Int, AppAttestorError)] = [
+        (0, .unavailable), (1, .unsupported), (2, .unavailable), (3, .keyGone), (4, .unavailable), (99, .unavailable),
+    ]
+
+    @Test("each number of App Attest has its meaning (decision 124)", arguments: Self.attestErrors)
+    func appAttest(code: Int, error: UAFClient.AppAttestorError) {
+        #expect(AppAttestRefusal.error(code: code) == error)
     }
 
     private func cookie(

@@ -93,7 +93,10 @@ final class ScriptedPerson: PersonCheck, @unchecked Sendable {
     }
 
     func removePasscode() { self.lock.withLock { self.passcode = SystemRefusal(.localAuthentication, -5) } }
-    func refusePasscode(_ code: Int) { self.lock.withLock { self.passcode = SystemRefusal(.localAuthentication, code) } }
+
+    func refusePasscode(_ code: Int) {
+        self.lock.withLock { self.passcode = SystemRefusal(.localAuthentication, code) }
+    }
 
     /// Answers the next questions with these numbers of `LAError`; afterwards the person agrees.
     func refuse(_ codes: Int...) {

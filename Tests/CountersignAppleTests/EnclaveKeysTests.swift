@@ -56,6 +56,15 @@ struct EnclaveKeysTests {
         #expect(self.keys.verifiesWhileSigning)
     }
 
+    @Test("a model says truly who judges: software a PIN or a password, the Secure Enclave the rest")
+    func matcher() {
+        for factor in AuthenticatorModel.Factor.allCases {
+            let info = AuthenticatorModel(factor: factor, keyStore: .secureEnclave).info
+            #expect(info.keyProtection == [.hardware, .tee])
+            #expect(info.matcherProtection == ([.pin, .password].contains(factor) ? .software : .tee))
+        }
+    }
+
     @Test("a key without a lock signs and asks nobody")
     func silent() async throws {
         let key = try self.keys.make(self.name, owner: "alice", lock: .none)
@@ -141,7 +150,7 @@ struct EnclaveKeysTests {
     ]
 
     @Test("an answer without a match is told, and takes nothing away", arguments: Self.refusals)
-    func unverified(code: Int, reading: BiometricReading) async throws {
+    func unverified(code: Int, reading: UAFClient.BiometricReading) async throws {
         let lock = KeyLock.system(.fingerprint, endingWithEnrolment: true, allowingPasscode: false)
         let key = try self.keys.make(self.name, owner: "", lock: lock)
         self.person.refuse(code)
@@ -231,11 +240,9 @@ struct EnclaveKeysTests {
         #expect(secret.count == 32)
         await #expect(throws: DeviceKeyError.closed) { try await self.sign(first, .none) }
         let signing = try self.keys.make(self.name, owner: "", lock: .none)
-        for (point, handle) in [([1, 2], first.handle), (second.publicKey, signing.handle)] {
+        let noPoint = [4] + [UInt8](repeating: 1, count: 64)
+        for (point, handle) in [([1, 2], first.handle), (noPoint, first.handle), (second.publicKey, signing.handle)] {
             #expect(throws: DeviceKeyError.closed) { try self.keys.agree(with: point, by: handle, of: self.name) }
-        }
-        #expect(throws: (any Error).self) {
-            try self.keys.agree(with: [4] + [UInt8](repeating: 1, count: 64), by: first.handle, of: self.name)
         }
     }
 

@@ -33,7 +33,7 @@ struct PersonTests {
         ("CryptoTokenKit", -8, .unknown), ("NSCocoaErrorDomain", -2, .unknown),
     ]
 
-    @Test("each number of keys and tokens has its meaning, and a number of another domain has none", arguments: Self.numbers)
+    @Test("a number of keys and tokens has its meaning, and one of another domain has none", arguments: Self.numbers)
     func keysAndTokens(domain: String, code: Int, meaning: SystemRefusal.Meaning) {
         #expect(SystemRefusal(domain: domain, code: code).meaning == meaning)
     }
@@ -140,7 +140,9 @@ struct GuardedKeysTests {
 
     private var keys: KeychainGuardedKeys { KeychainGuardedKeys(self.person, self.keychain, service: "app") }
 
-    @Test("a secret is released for a finger, and asking for its existence asks nobody", arguments: BiometricGuard.allCases)
+    @Test(
+        "a secret is released for a finger, and asking for its existence asks nobody",
+        arguments: BiometricGuard.allCases)
     func released(guardian: BiometricGuard) async throws {
         #expect(try await self.keys.isEnrolled())
         #expect(try await self.keys.release("key", SystemPrompt()) == .missing)

@@ -1,4 +1,5 @@
 package import Countersign
+import Crypto
 package import UAF
 package import UAFClient
 package import _Primitives
@@ -81,7 +82,9 @@ package struct EnclaveKeys: DeviceKeys {
 
     package func agree(with point: [UInt8], by handle: [UInt8], of name: DeviceKeyName) throws -> SecretBytes {
         let opened = try EnclaveHandle(handle, of: name)
-        guard opened.kind == .agreement, point.count == 65, point[0] == 4 else { throw DeviceKeyError.closed }
+        guard opened.kind == .agreement, (try? P256.KeyAgreement.PublicKey(x963Representation: point)) != nil else {
+            throw DeviceKeyError.closed
+        }
         return SecretBytes(try self.using(opened) { try self.chip.agree(with: point, by: opened.blob) })
     }
 

@@ -16,6 +16,10 @@ package protocol Keychain: Sendable {
     func remove(_ item: KeychainItem) -> KeychainStatus
 }
 
+/// An approval of a person, which opens items and keys without another question. The operating system judges the
+/// approval; this program cannot make an approval.
+package protocol PersonApproval: Sendable {}
+
 /// The name of an item: a generic password.
 package struct KeychainItem: Hashable, Sendable {
     /// The attribute `kSecAttrService`: one for each store of an app.

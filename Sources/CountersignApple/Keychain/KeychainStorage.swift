@@ -4,8 +4,8 @@ import _Primitives
 /// The storage of the operations in the Keychain. The process that opens the storage has it for itself.
 ///
 /// The values are readable from the first unlock after a start on, stay on this device, and outlive the app: an app that
-/// is installed again finds its accounts. An app that does not want its accounts back removes them with
-/// ``MobileAuthenticationClient`` at its first start.
+/// is installed again finds its accounts. An app that does not want its accounts back forgets them at its first start
+/// (`LocalData.forget(_:)`).
 public final class KeychainStorage: SecureStorage {
     private let values: KeychainValues
     /// Held as long as the storage is open.

@@ -13,10 +13,6 @@ package protocol PersonCheck: Sendable {
     func ask(_ demand: PersonDemand, _ prompt: SystemPrompt) async throws -> any PersonApproval
 }
 
-/// An approval of a person, which opens items and keys without another question. The operating system judges the
-/// approval; this program cannot make one.
-package protocol PersonApproval: Sendable {}
-
 /// The fingers or faces of a device.
 package struct BiometricState: Hashable, Sendable {
     /// The system's name for the enrolled set (`evaluatedPolicyDomainState`); `nil` if the system does not tell.

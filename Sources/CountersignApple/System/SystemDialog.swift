@@ -12,7 +12,7 @@
     }
 
     /// The operating system's questions to the person, by LocalAuthentication.
-    struct LocalAuthentication: PersonCheck {
+    struct SystemDialog: PersonCheck {
         /// The text of a dialog whose app gave none: LocalAuthentication refuses an empty text.
         let usualReason: String
 
