@@ -22,6 +22,8 @@ let package = Package(
         // Keys in a TPM 2.0. Only users of this product need tpm2-tss (`libtss2-dev`).
         .library(name: "CountersignTPM", targets: ["CountersignTPM"]),
         .library(name: "CountersignApple", targets: ["CountersignApple"]),
+        // Screens in SwiftUI.
+        .library(name: "CountersignScreens", targets: ["CountersignScreens"]),
         .library(name: "CountersignTestKit", targets: ["CountersignTestKit"]),
         // For the back end of an app that signs itself in.
         .library(name: "CountersignBackend", targets: ["CountersignBackend"]),
@@ -72,6 +74,8 @@ let package = Package(
             name: "CountersignApple",
             dependencies: ["_Primitives", "UAF", "UAFClient", "Countersign", crypto],
             resources: [.copy("PrivacyInfo.xcprivacy")]),
+        // On Linux this target has the models and words of its screens alone.
+        .target(name: "CountersignScreens", dependencies: ["Countersign"]),
         .target(
             name: "CountersignBackend",
             dependencies: ["_Primitives", "JOSE", "PersonalInformation", "OAuth", "Countersign"]),
@@ -140,6 +144,8 @@ let package = Package(
         .testTarget(
             name: "CountersignTPMTests",
             dependencies: ["CountersignTPM", "UAF", "UAFClient", "_Primitives", "CountersignTestKit", crypto]),
+        .testTarget(
+            name: "CountersignScreensTests", dependencies: ["CountersignScreens", "Countersign", "UAFClient"]),
         .testTarget(
             name: "CountersignAppleTests",
             dependencies: ["CountersignApple", "Countersign", "UAF", "UAFClient", "_Primitives", crypto]),

@@ -1,0 +1,5 @@
+@_exported import Foundation
+
+open class UIImage: NSObject {
+    public init?(data: Data) { nil }
+}
