@@ -38,9 +38,11 @@ struct NoPasscode: DevicePasscode {
     func ask(_ prompt: SystemPrompt) async throws -> DevicePasscodeReading { .cancelled }
 }
 
-/// Any storage of the app, with errors from which the client knows the next step.
+/// A storage for development, with errors from which the client knows the next step. The values lie in the clear on the
+/// disk, and the storage says so: the client then tells the app to warn the person. A storage for people seals the values,
+/// as the Keychain does.
 struct AppStorage: SecureStorage {
-    let isDevelopmentStore = false
+    let isDevelopmentStore = true
     let folder: URL
 
     func read(_ name: String) throws -> [UInt8]? {
