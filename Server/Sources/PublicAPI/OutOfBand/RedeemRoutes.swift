@@ -28,7 +28,8 @@ struct RedeemRoutes: Sendable {
                 body: (.json, [.required("token", "From a link, a QR code or a message, or typed.")]),
                 answers: [.init(status: 200, meaning: "A UAF request.", type: BodyType.uaf.rawValue)],
                 refusing: [
-                    (401, "The token is another device's, or the proof does not count."), (403, "Not now."), (404, "There is no such token."), (409, "Redeemed before."),
+                    (401, "The token is another device's, or the proof does not count."), (403, "Not now."),
+                    (404, "There is no such token."), (409, "Redeemed before."),
                     (410, "Its time is over."), Endpoint.tooMany,
                 ]
             ) { try await self.redeem(path, $0, $1) }
