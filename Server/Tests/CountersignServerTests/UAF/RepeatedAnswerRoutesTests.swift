@@ -1,3 +1,4 @@
+import Accounts
 import Ceremony
 import CeremonyEngine
 import Countersign
@@ -7,6 +8,9 @@ import Foundation
 import HTTPTypes
 import HummingbirdTesting
 import NIOCore
+import OAuthProvider
+import Records
+import SQLStore
 import Synchronization
 import Testing
 import UAF
