@@ -96,11 +96,10 @@ public struct DeviceApproval: AuthenticationOperation {
     {
         let recording = core.newRecording()
         let exchange = ServerExchange(core: core, recording: recording)
-        let redeemData = payload.redeemData
-        guard !core.configuration.isForDeregistrations(redeemData.redeemURL) else {
+        guard !core.configuration.isForDeregistrations(payload.redeemData.redeemURL) else {
             throw OperationError.fido(.protocolError, "the question is of a deregistration")
         }
-        let request = try await exchange.redeemOnce(redeemData.token, at: redeemData.redeemURL)
+        let request = try await exchange.redeemOnce(payload)
         guard request.message.operation == .authentication, request.message.numberLength != nil else {
             await exchange.decline(request)
             throw OperationError.fido(.protocolError, "the question does not ask for the number")
