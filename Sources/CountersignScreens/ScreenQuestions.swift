@@ -18,8 +18,9 @@ public enum ScreenQuestion: Hashable, Sendable {
 /// an answer.
 ///
 /// Give one object to the operations, as `pinUserVerifier`, `transactionConfirmer`, `numberMatcher`, `accountSelector`,
-/// `authenticatorSelector` and `pinEnroller`, and show ``question`` until it is `nil`. The selectors of the kit show no
-/// content: give a confirmer too.
+/// `authenticatorSelector`, `pinEnroller`, `fingerprintUserVerifier`, `biometricUserVerifier` and
+/// `devicePasscodeUserVerifier`, and show ``question`` until it is `nil`. The selectors of the kit show no content: give a
+/// confirmer too. For finger, face and passcode the operating system's own dialog shows at once.
 @MainActor @Observable
 public final class ScreenQuestions {
     private struct Replies {
@@ -32,11 +33,17 @@ public final class ScreenQuestions {
     public private(set) var question: ScreenQuestion?
     @ObservationIgnored private var replies: Replies?
     @ObservationIgnored private let policy: PinPolicy
+    @ObservationIgnored private let prompt: SystemPrompt
     @ObservationIgnored private let now: @Sendable () -> Date
 
-    /// Creates the screens. `policy` judges new PINs. `now` is the clock of the app.
-    public init(pinPolicy policy: PinPolicy = PinPolicy(), now: @escaping @Sendable () -> Date) {
+    /// Creates the screens. `policy` judges new PINs. `prompt` has the app's texts in a dialog of the operating system.
+    /// `now` is the clock of the app.
+    public init(
+        pinPolicy policy: PinPolicy = PinPolicy(), prompt: SystemPrompt = SystemPrompt(),
+        now: @escaping @Sendable () -> Date
+    ) {
         self.policy = policy
+        self.prompt = prompt
         self.now = now
     }
 
@@ -164,5 +171,29 @@ extension ScreenQuestions: AccountSelector, AuthenticatorSelector {
         self.ask(
             .choice(choice),
             Replies(give: { handler.aaid($0) }, cancel: { handler.cancel() }, deny: { handler.deny($0) }))
+    }
+}
+
+extension ScreenQuestions: FingerprintUserVerifier, BiometricUserVerifier, DevicePasscodeUserVerifier {
+    /// Lets the operating system ask for a finger; see `FingerprintUserVerifier`. A finger that did not match is asked
+    /// for again in the system's dialog.
+    public func verifyFingerprint(
+        context: FingerprintUserVerificationContext, handler: FingerprintUserVerificationHandler
+    ) async {
+        handler.listenForOsCredentials()
+    }
+
+    /// Lets the operating system ask for a face, with the app's texts; see `BiometricUserVerifier`.
+    public func verifyBiometric(
+        context: BiometricUserVerificationContext, handler: BiometricUserVerificationHandler
+    ) async {
+        handler.listenForOsCredentials(self.prompt)
+    }
+
+    /// Lets the operating system ask for the passcode, with the app's texts; see `DevicePasscodeUserVerifier`.
+    public func verifyDevicePasscode(
+        context: DevicePasscodeUserVerificationContext, handler: DevicePasscodeUserVerificationHandler
+    ) async {
+        handler.listenForOsCredentials(self.prompt)
     }
 }

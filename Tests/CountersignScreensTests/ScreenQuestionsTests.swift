@@ -163,6 +163,26 @@ struct ScreenQuestionsTests {
         self.questions.cancel()
         #expect(self.answers.all == ["alice", "cancelled"])
     }
+
+    @Test("for finger, face and passcode the system's dialog shows at once, with the app's texts")
+    func system() async {
+        let answers = self.answers
+        let questions = ScreenQuestions(prompt: SystemPrompt(reason: "Sign in"), now: { now })
+        await questions.verifyFingerprint(
+            context: FingerprintUserVerificationContext(
+                authenticator: authenticator("C516#3003", .fingerprint), username: "alice"),
+            handler: FingerprintUserVerificationHandler(listenForOsCredentials: { answers.add("finger") }))
+        await questions.verifyBiometric(
+            context: BiometricUserVerificationContext(
+                authenticator: authenticator("C516#3004", .face), username: "alice"),
+            handler: BiometricUserVerificationHandler(listenForOsCredentials: { answers.add($0.reason ?? "") }))
+        await questions.verifyDevicePasscode(
+            context: DevicePasscodeUserVerificationContext(
+                authenticator: authenticator("C516#3005", .devicePasscode), username: "alice"),
+            handler: DevicePasscodeUserVerificationHandler(listenForOsCredentials: { answers.add($0.reason ?? "") }))
+        #expect(self.answers.all == ["finger", "Sign in", "Sign in"])
+        #expect(questions.question == nil)
+    }
 }
 
 @Suite("Decisions 123, 132: words of the screens in four languages")

@@ -16,6 +16,9 @@ func answer(_ authentication: OutOfBandAuthentication, on questions: ScreenQuest
         .transactionConfirmer(questions)
         .numberMatcher(questions)
         .pinUserVerifier(questions)
+        .fingerprintUserVerifier(questions)
+        .biometricUserVerifier(questions)
+        .devicePasscodeUserVerifier(questions)
         .execute()
 }
 
