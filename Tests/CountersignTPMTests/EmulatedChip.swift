@@ -52,10 +52,15 @@ final class EmulatedChip: Sendable {
     /// Switches the chip off, as the power does, and waits for the end of its process. The chip keeps its seeds and the
     /// counter of its lock.
     func stop() throws {
-        try Self.run(["swtpm_ioctl", "--unix", "\(self.folder)/chip.ctrl", "-s"], to: Pipe())
+        let text = try String(contentsOfFile: "\(self.folder)/pid", encoding: .utf8)
+        let process = try #require(pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+        try #require(kill(process, SIGKILL) == 0)
         try self.output.withLock { output in
             _ = try output?.readToEnd()
             output = nil
+        }
+        for name in ["chip", "chip.ctrl", "pid"] {
+            try FileManager.default.removeItem(atPath: "\(self.folder)/\(name)")
         }
     }
 
