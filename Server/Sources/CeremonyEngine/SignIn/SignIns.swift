@@ -184,15 +184,15 @@ public struct SignIns: CeremonyPart {
         if let record = try await self.signIn(reference, browser) {
             let state = self.state(of: record, at: now)
             switch state {
-            // The person wants a code in place of the number: the new ceremony ends the old.
-            case .waiting where record.isAskedByName: break
+            // The person wants a code in place of the number: the new ceremony ends the old. The work does not depend on
+            // the phone, so the overdue ceremony gets no entry of its own.
+            case .waiting where record.isAskedByName, .expired where record.isAskedByName: break
             case .waiting: return try await self.renew(record, source: source, at: now)
             case .claimed, .approvedOnDevice, .approved, .completed:
                 return SignInView(record, state)
             case .denied, .expired, .failed:
-                // The new ceremony also ends the old, but without the entries that an end must leave. The work after a
-                // named person does not depend on the phone.
-                if record.phase != .ended, !record.isAskedByName { try await self.endings.expire(record.id, at: now) }
+                // The new ceremony also ends the old, but without the entries that an end must leave.
+                if record.phase != .ended { try await self.endings.expire(record.id, at: now) }
             }
         }
         let isIdentity = try await self.logins.isService(requester.client, origin: requester.origin)
