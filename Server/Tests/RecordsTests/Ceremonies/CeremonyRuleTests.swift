@@ -111,7 +111,7 @@ struct CeremonyRuleTests {
         case .addIdentity(let addition): "identity of \(addition.deviceID)"
         case .keepApp(let app): "app \(app.bundleID) of \(app.deviceID)"
         case .advanceApp(let advance): "app's counter \(advance.counter) of \(advance.deviceID)"
-        case .activate(let device): "activate \(device)"
+        case .activate(let device, _): "activate \(device)"
         case .replaceKeys(let device, let account): "replace keys of \(account) by \(device)"
         case .discard(let device): "discard \(device)"
         case .deregister(_, let account, let ceremony): "deregister \(account) for \(ceremony)"
