@@ -490,11 +490,10 @@ public enum CeremonyConformance {
                     return change
                 }
             }
-            func codes() async throws -> [Int?] {
-                [
-                    try await store.ceremony(.id("question"))?.uafStatusCode,
-                    try await store.ceremony(.id("enrolment"))?.uafStatusCode,
-                ]
+            let codes: () async throws -> [Int?] = {
+                let question = try await store.ceremony(.id("question"))
+                let enrolment = try await store.ceremony(.id("enrolment"))
+                return [question?.uafStatusCode, enrolment?.uafStatusCode]
             }
             try await expectError(StoreError(.conflict, "")) {
                 _ = try await store.change(.id("question"), judge: step("enrolment", failing: true))

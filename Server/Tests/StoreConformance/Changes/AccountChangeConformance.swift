@@ -97,8 +97,9 @@ public enum AccountChangeConformance {
             try await enrol(store)
             let device = "device-phone-alice"
             try await Self.keep(Self.change(.approvedDevice(device)), store)
-            func standing() async throws -> DeviceStanding? {
-                try await store.devices(accountID: Self.alice).first { $0.id == device }?.standing
+            let standing: () async throws -> DeviceStanding? = {
+                let devices = try await store.devices(accountID: Self.alice)
+                return devices.first { $0.id == device }?.standing
             }
             try expect(try await Self.decide(.disowned, store), "disowned")
             try expect(try await standing()?.restedAt == Self.decided, "it rests")
