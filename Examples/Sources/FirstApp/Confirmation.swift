@@ -66,3 +66,11 @@ func confirm(_ authentication: OutOfBandAuthentication, on screen: ConfirmationS
         throw error
     }
 }
+
+/// Saves the copy of each receipt as a file of a folder.
+func saveReceipts(of username: String, from client: MobileAuthenticationClient, in folder: URL) async throws {
+    let receipts: [TransactionReceipt] = try await client.operations.transactionReceipts.username(username).execute()
+    for receipt in receipts {
+        try Data(receipt.copy).write(to: folder.appending(path: "receipt-\(receipt.id).json"))
+    }
+}

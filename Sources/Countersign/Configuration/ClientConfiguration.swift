@@ -50,6 +50,8 @@ public struct ClientConfiguration: Hashable, Sendable {
     public var grantsPath: String
     /// The path from which the client fetches the questions that services ask the account's person without a browser.
     public var questionsPath: String
+    /// The path from which the client fetches the receipts of what the account's person has confirmed.
+    public var receiptsPath: String
     /// The hosts to which a token may be sent, each with its port if the port is not the scheme's default. By default
     /// the set holds the host of ``baseURL``.
     ///
@@ -97,6 +99,7 @@ public struct ClientConfiguration: Hashable, Sendable {
         self.sessionsPath = "/account/v1/sessions"
         self.grantsPath = "/account/v1/grants"
         self.questionsPath = "/account/v1/questions"
+        self.receiptsPath = "/account/v1/receipts"
         self.redeemHosts = Set([baseURL.authority].compactMap(\.self))
         self.tlsPins = nil
         self.authenticationMaxRetries = 3

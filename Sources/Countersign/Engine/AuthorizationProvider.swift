@@ -74,10 +74,10 @@ public struct JwtAuthorizationProvider: AuthorizationProvider, CustomStringConve
 /// This device itself: the device signs each request with its own key for the account (`Device-Proof`, a JWS of RFC
 /// 7515), and the person is asked nothing.
 ///
-/// ``Deregistration``, ``AccountNotices`` and ``WaitingQuestions`` accept this provider. The device also signs their
-/// requests without any provider, if the server knows the device's keys. With this provider, a deregistration ends with
-/// ``OperationError/Code-swift.struct/notAuthorized`` and sends nothing if the server does not know the keys. All
-/// other operations need the person, and end in the same way.
+/// ``Deregistration``, ``AccountNotices``, ``TransactionReceipts`` and ``WaitingQuestions`` accept this provider. The
+/// device also signs their requests without any provider, if the server knows the device's keys. With this provider, a
+/// deregistration ends with ``OperationError/Code-swift.struct/notAuthorized`` and sends nothing if the server does not
+/// know the keys. All other operations need the person, and end in the same way.
 public struct JwsAuthorizationProvider: AuthorizationProvider {
     /// Creates the provider.
     public init() {}
@@ -85,7 +85,7 @@ public struct JwsAuthorizationProvider: AuthorizationProvider {
     /// Empty: each request has a signature of its own.
     public var headers: [(name: String, value: String)] { [] }
 
-    /// Throws: the SDK signs requests of the three operations by itself, and no other operation accepts the device
+    /// Throws: the SDK signs requests of the four operations by itself, and no other operation accepts the device
     /// alone.
     public func headers(for url: URL, at time: Timestamp) throws -> [(name: String, value: String)] {
         throw EngineError(.notAuthorized, "the server does not know the device's keys, or needs the person")

@@ -50,6 +50,9 @@ public struct Operations: Sendable {
     /// Fetches only the notices of a person's account. The device itself authenticates the request, if the server knows
     /// its keys.
     public var accountNotices: AccountNotices { AccountNotices(core: self.core) }
+    /// Fetches the receipts of what a person has confirmed. The device itself authenticates the request, if the server
+    /// knows its keys.
+    public var transactionReceipts: TransactionReceipts { TransactionReceipts(core: self.core) }
     /// Fetches everything that waits for this device, of all accounts and servers.
     public var pendingOutOfBandOperations: PendingOutOfBandOperations { PendingOutOfBandOperations(core: self.core) }
     /// Tells the app each change of the operations that wait for this device.

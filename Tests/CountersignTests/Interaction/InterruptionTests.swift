@@ -105,6 +105,10 @@ struct InterruptionTests {
         "accountNotices": { operations, _ in
             _ = try await operations.accountNotices.username("alice").authorizationProvider(Self.provider).execute()
         },
+        "transactionReceipts": { operations, _ in
+            _ = try await operations.transactionReceipts.username("alice").authorizationProvider(Self.provider)
+                .execute()
+        },
         "waitingQuestions": { operations, _ in
             _ = try await operations.waitingQuestions.username("alice").authorizationProvider(Self.provider).execute()
         },

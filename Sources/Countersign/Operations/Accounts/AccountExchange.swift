@@ -12,6 +12,8 @@ struct AccountExchange: Sendable {
     /// The maximum number of bytes of a list. The server limits the number of rows; names in scripts with three bytes
     /// for each letter need this size.
     private static let maximumLength = 262_144
+    /// The maximum number of bytes of a list of receipts: fifty, each with the signatures of several authenticators.
+    private static let maximumReceiptsLength = 1_048_576
 
     let core: ClientCore
     let recording: Recording
@@ -76,6 +78,13 @@ struct AccountExchange: Sendable {
         }
     }
 
+    func receipts(of username: Username) async throws -> [TransactionReceipt] {
+        // An older server has no such list.
+        try await self.list(
+            "receipts", of: username, path: self.core.configuration.receiptsPath, mayBeMissing: true,
+            maximumLength: Self.maximumReceiptsLength, TransactionReceipt.init(copy:))
+    }
+
     private static func givingSession(_ session: JSONObject) throws -> ServiceGrant.GivingSession {
         ServiceGrant.GivingSession(
             id: DisplayText.line(try session.requiredString("id")),
@@ -108,15 +117,15 @@ struct AccountExchange: Sendable {
 
     private func list<Element>(
         _ name: String, of username: Username, path: String, mayBeMissing: Bool = false,
-        _ read: (JSONObject) throws -> Element
+        maximumLength: Int = AccountExchange.maximumLength, _ read: (JSONObject) throws -> Element
     ) async throws -> [Element] {
-        let response = try await self.send("GET", path).response
+        let response = try await self.send("GET", path, maximumLength: maximumLength).response
         if mayBeMissing, response.status == 404 { return [] }
         guard response.status == 200 else { throw Self.refused(response.status) }
         guard response.header("Content-Type")?.mediaType.hasSameBytes(as: "application/json") ?? false else {
             throw OperationError.fido(.protocolError, recovery: .updateApp, "the answer's content type")
         }
-        let limits = JSONLimits(bytes: Self.maximumLength)
+        let limits = JSONLimits(bytes: maximumLength)
         guard case .object(let body) = try JSON(parsing: response.body, limits: limits) else {
             throw JSONError(.wrongType, "the answer is not an object")
         }
@@ -126,7 +135,9 @@ struct AccountExchange: Sendable {
         return try Self.objects(name, of: body).map(read)
     }
 
-    private func send(_ method: String, _ path: String) async throws -> RepeatedAnswer {
+    private func send(
+        _ method: String, _ path: String, maximumLength: Int = AccountExchange.maximumLength
+    ) async throws -> RepeatedAnswer {
         guard let url = self.core.configuration.address(path) else {
             throw OperationError(.unknown, recovery: .correctApp, "the configured path is not one")
         }
@@ -134,7 +145,7 @@ struct AccountExchange: Sendable {
             TransportRequest(
                 method: method, url: url, headers: [("Accept", "application/json")], body: [],
                 timeout: self.core.configuration.networkTimeout,
-                maximumResponseLength: Self.maximumLength), by: self.caller, self.recording)
+                maximumResponseLength: maximumLength), by: self.caller, self.recording)
         try Task.checkCancellation()
         return answer
     }

@@ -15,7 +15,8 @@ extension ClientConfiguration: Codable {
         case authenticationResponsePath, deregistrationRequestPath, authenticationRedeemPath
         case dispatchTargetResourcePath, deviceResourcePath, authenticationMaxRetries
         case authenticationRetryInterval = "authenticationRetryIntervalInSeconds"
-        case deregistrationRedeemPath, facetsPath, noticesPath, sessionsPath, grantsPath, questionsPath, redeemHosts
+        case deregistrationRedeemPath, facetsPath, noticesPath, sessionsPath, grantsPath, questionsPath, receiptsPath
+        case redeemHosts
         case networkTimeout = "networkTimeoutInSeconds"
         case userInteractionTimeout = "userInteractionTimeoutInSeconds"
         case isDeviceLockRequired, tlsPins, tlsBackupPins
@@ -32,7 +33,7 @@ extension ClientConfiguration: Codable {
             (.deregistrationRedeemPath, \.deregistrationRedeemPath), (.facetsPath, \.facetsPath),
             (.dispatchTargetResourcePath, \.dispatchTargetResourcePath), (.deviceResourcePath, \.deviceResourcePath),
             (.noticesPath, \.noticesPath), (.sessionsPath, \.sessionsPath), (.grantsPath, \.grantsPath),
-            (.questionsPath, \.questionsPath),
+            (.questionsPath, \.questionsPath), (.receiptsPath, \.receiptsPath),
         ]
     }
 
