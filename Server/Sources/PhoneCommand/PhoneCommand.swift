@@ -17,8 +17,9 @@ struct PhoneCommand: AsyncParsableCommand {
             """,
         version: ProductRelease.version,
         subcommands: [
-            EnrollCommand.self, ScanCommand.self, InboxCommand.self, NoticesCommand.self, AuthenticateCommand.self,
-            ActivityCommand.self, RevokeCommand.self, DeregisterCommand.self, ForgetCommand.self, AccountsCommand.self,
+            EnrollCommand.self, ScanCommand.self, InboxCommand.self, NoticesCommand.self, ReceiptsCommand.self,
+            AuthenticateCommand.self, ActivityCommand.self, RevokeCommand.self, DeregisterCommand.self,
+            ForgetCommand.self, AccountsCommand.self,
             AuthenticatorsCommand.self, DeviceCommand.self, PinCommand.self, PasswordCommand.self,
             SignInCommand.self, SessionCommand.self, WebViewCommand.self, SignOutCommand.self,
             IdentitiesCommand.self, TrustCommand.self, FactorCommand.self, ActivationCommand.self,

@@ -144,11 +144,13 @@ struct ActivityCommand: AsyncParsableCommand {
         }
     }
 
-    private static func machineText(_ date: Date) -> String {
+    /// Returns a time for scripts.
+    static func machineText(_ date: Date) -> String {
         Timestamp(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded())).description
     }
 
-    private static func humanText(_ date: Date) -> String {
+    /// Returns a time for people, to the second, at this machine's place.
+    static func humanText(_ date: Date) -> String {
         date.formatted(
             Date.ISO8601FormatStyle(timeZone: .current).year().month().day().dateTimeSeparator(.space)
                 .time(includingFractionalSeconds: false))

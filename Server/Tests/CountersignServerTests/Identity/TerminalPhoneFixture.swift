@@ -114,6 +114,12 @@ struct TerminalPhoneFixture: Sendable {
         }
     }
 
+    /// `countersign-phone receipts`.
+    func receipts(_ arguments: String...) async throws -> Outcome {
+        let command = try ReceiptsCommand.parse(arguments)
+        return try await self.command { device, _, report in try await command.run(on: device, report) }
+    }
+
     private func command(
         named name: String = "", _ body: (PhoneDevice, PhoneOptions, Report) async throws -> Void
     ) async throws -> Outcome {
