@@ -374,7 +374,7 @@ def test_pages_are_accessible(people, resident, new_browser):
         examine_page(browser, "the invitation")
         sign_in(browser, people, resident)
         for path in (
-                *("/account", "/account/history", "/account/activation"),
+                *("/account", "/account/history", "/account/receipts", "/account/activation"),
                 *("/account/value/email", "/account/value/phone")):
             browser.get(people.server.issuer + path)
             examine_page(browser, path)

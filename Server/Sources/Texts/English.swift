@@ -426,6 +426,14 @@ extension English: Language {
         case .attribute(let name): "\(Self.attribute(name))"
         case .namedValue(let attribute, let alias): "\(Self.attribute(attribute)): \(alias)"
         case .typedValue(let attribute): "\(Self.attribute(attribute)), as you have typed it"
+        case .receipts: "What you have confirmed"
+        case .receiptsLead:
+            """
+            This server has signed a receipt for each. Save your copy: it proves what your device signed, also years \
+            from now. It has what the service does not get, so keep it to yourself until there is a dispute.
+            """
+        case .contentHash(let hash): "SHA-256 of the content: \(hash)"
+        case .saveCopy: "Save your copy"
         case .history: "What your identity was used for"
         case .historyLead:
             """
@@ -763,6 +771,10 @@ extension English: Language {
         case .noValue:
             .init(
                 "There is no such value", "It may have been removed before.", link: self.words(.backToIdentity))
+        case .noReceipt:
+            .init(
+                "There is no such receipt", "It may be too old: the newest are in the list.",
+                link: self.words(.receipts))
         case .deviceEnded:
             .init(
                 "It has ended",

@@ -33,6 +33,10 @@ public enum IdentityText: Sendable {
     /// An attribute whose value the person has typed.
     case typedValue(attribute: String)
 
+    /// The heading of the list of receipts, and the lead.
+    case receipts, receiptsLead
+    /// The hash of a confirmed content, and the link to the person's copy of a receipt.
+    case contentHash(String), saveCopy
     /// The heading of the history, and the lead.
     case history, historyLead
     /// Words of the history.

@@ -71,8 +71,8 @@ public enum Notice: Sendable {
 
     // Devices and values
 
-    /// There is no such device, or no such value.
-    case noDevice, noValue
+    /// There is no such device, no such value, or no such receipt.
+    case noDevice, noValue, noReceipt
     /// A device has ended.
     case deviceEnded
     /// A device was reported as lost, or signs the person in again.

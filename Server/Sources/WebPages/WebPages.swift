@@ -225,8 +225,8 @@ package struct WebPages: Sendable {
             cookies: self.cookies, channels: self.channels, issuer: self.configuration.issuer, limits: self.limits,
             time: self.time)
         let identity = OwnIdentityRoutes(
-            identities: identities, own: OwnIdentities(self.identities), provider: self.provider,
-            activations: activations,
+            identities: identities, own: OwnIdentities(self.identities),
+            receipts: self.ceremonies.receipts, provider: self.provider, activations: activations,
             confirmations: AddressConfirmations(self.passwords), changes: self.changes, answers: self.answers,
             cookies: self.cookies, limits: self.limits, digits: digits, time: self.time)
         let devices = OwnDeviceRoutes(

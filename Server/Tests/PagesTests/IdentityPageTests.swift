@@ -52,6 +52,16 @@ struct IdentityPageTests {
         ])
     }
 
+    private static func receipts(_ name: String = "Bank") -> ReceiptsPage {
+        ReceiptsPage(
+            entries: [name, "Shop"].map { service in
+                .init(
+                    session: "s/1", service: service, origin: service == name ? "https://bank.example" : nil,
+                    contentType: "text/plain", contentHash: "c2hh", moment: "2026-01-31T12:34:00.000Z",
+                    shownMoment: "2026-01-31 12:34 UTC")
+            })
+    }
+
     /// Each of them, with a name that somebody has chosen.
     static func every(_ renderer: PageRenderer, named name: String = "Club") throws -> [RenderedPage] {
         let end = EndActivationPage(id: "a/1", name: name, isOffer: false, isLast: true, confirmation: "token")
@@ -59,6 +69,7 @@ struct IdentityPageTests {
             try renderer.html(Self.code()), renderer.html(Self.identity(name)),
             renderer.html(IdentityPage(name: name)), renderer.html(Self.history(name)),
             renderer.html(IdentityHistoryPage(entries: [])), renderer.html(end),
+            renderer.html(Self.receipts(name)), renderer.html(ReceiptsPage(entries: [])),
             renderer.html(
                 RenameActivationPage(id: "a/1", name: name, confirmation: "token", refusedBeyond: 128)),
             renderer.html(
@@ -110,7 +121,10 @@ struct IdentityPageTests {
         for page in try Self.every(self.renderer, named: Self.hostile) {
             #expect(!page.html.contains("<b>") && !page.html.contains("{{name}} {{"))
         }
-        for page in [self.renderer.html(Self.identity(Self.hostile)), self.renderer.html(Self.history(Self.hostile))] {
+        for page in [
+            self.renderer.html(Self.identity(Self.hostile)), self.renderer.html(Self.history(Self.hostile)),
+            self.renderer.html(Self.receipts(Self.hostile)),
+        ] {
             #expect(page.html.contains(Self.escaped))
         }
     }
@@ -137,6 +151,11 @@ struct IdentityPageTests {
         #expect(!self.renderer.html(silent).html.contains("confirm-address"), "where no mail is sent")
         let history = self.renderer.html(Self.history("zoe")).html
         #expect(history.matches(of: /as <bdi>/).count == 1 && history.matches(of: /: <bdi>/).count == 1)
+        let receipts = self.renderer.html(Self.receipts("zoe")).html
+        #expect(receipts.matches(of: /https:\/\/bank\.example/).count == 1)
+        #expect(receipts.matches(of: /href="\/account\/receipts\/copy\?session=s%2F1"/).count == 2)
+        #expect(receipts.contains("SHA-256 of the content: <code>c2hh</code>"))
+        #expect(self.renderer.html(ReceiptsPage(entries: [])).html.contains("Nothing yet."))
         let empty = self.renderer.html(IdentityPage(name: "zoe")).html
         #expect(empty.contains("No device is personalised for you.") && !empty.contains("Codes that wait"))
     }

@@ -127,6 +127,38 @@ extension ReceiptRecord {
     }
 }
 
+/// The statement of a receipt, for people.
+public struct ReceiptContent: Sendable {
+    /// The service's name, as the person saw the name; without a name the client's identifier.
+    public let service: String
+    /// Scheme, host and port of the service.
+    public let origin: String?
+    /// The media type of the content.
+    public let contentType: String
+    /// The SHA-256 of the content in base64url.
+    public let contentHash: String
+    /// The moment of the confirmation.
+    public let at: Timestamp
+}
+
+extension ReceiptRecord {
+    /// Returns the statement of the receipt. Throws ``StoreError/Code/corrupt`` if the stored text is no receipt.
+    public func content() throws(StoreError) -> ReceiptContent {
+        let parts = self.receipt.splitBytes(at: ".")
+        do {
+            guard parts.count == 3, let payload = Base64URL.decode(parts[1]),
+                case .object(let claims) = try JSON(parsing: payload)
+            else { throw StoreError(.corrupt, "a receipt") }
+            return ReceiptContent(
+                service: try claims.string("client_name") ?? self.clientID,
+                origin: try claims.string("client_origin"),
+                contentType: try claims.requiredString("transaction_content_type"),
+                contentHash: try claims.requiredString("transaction_hash"),
+                at: Timestamp(seconds: try claims.requiredInteger("iat")))
+        } catch { throw StoreError(.corrupt, "a receipt") }
+    }
+}
+
 extension ReceiptRecord.Evidence {
     /// The member of a receipt for the evidence: salted hashes.
     fileprivate var hashes: JSONObject {

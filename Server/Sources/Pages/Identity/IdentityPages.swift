@@ -254,6 +254,7 @@ private struct IdentityView: PageView {
     let add = IdentityPaths.activation
     let addEmail = IdentityPaths.email
     let addPhone = IdentityPaths.phone
+    let receipts = IdentityPaths.receipts
     let history = IdentityPaths.history
     let changes = IdentityPaths.changes
 
@@ -322,6 +323,7 @@ private struct IdentityView: PageView {
         {{^hasServices}}<p class="small">\(words(.noService))</p>{{/hasServices}}
         {{#organisations}}<h2>\(words(.yourOrganisations))</h2>
         <p data-testid="organisations"><bdi>{{.}}</bdi></p>{{/organisations}}
+        <p class="other"><a href="{{receipts}}" data-testid="receipts">\(words(.receipts))</a></p>
         <p class="other"><a href="{{history}}" data-testid="history">\(words(.history))</a></p>
         <p class="other"><a href="{{changes}}" data-testid="changes">\(words(.changes))</a></p>
         <p class="other"><a href="\(SignOutQuestionPage.path)" data-testid="sign-out">\(words(.signOut))</a></p>

@@ -4,6 +4,10 @@ public enum IdentityPaths {
     public static let overview = "/account"
     /// The history of the identity's uses.
     public static let history = "/account/history"
+    /// The list of what the person has confirmed for services.
+    public static let receipts = "/account/receipts"
+    /// The file of a person's copy of a receipt.
+    public static let receiptCopy = "/account/receipts/copy"
     /// The list of the account's latest changes.
     public static let changes = "/account/changes"
     /// The list of the account's devices.

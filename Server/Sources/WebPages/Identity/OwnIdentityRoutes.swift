@@ -24,6 +24,7 @@ import _Primitives
 struct OwnIdentityRoutes: Sendable {
     let identities: Identities
     let own: OwnIdentities
+    let receipts: Receipts
     let provider: OpenIDProvider
     let activations: ActivationRoutes
     let confirmations: AddressConfirmations
@@ -40,7 +41,9 @@ struct OwnIdentityRoutes: Sendable {
     static let notFresh = (status: 403, meaning: "Nobody is signed in, or not just now by two factors.")
 
     /// The endpoints of the pages.
-    var endpoints: [Endpoint] { self.identityEndpoints + self.activationEndpoints + self.valueEndpoints }
+    var endpoints: [Endpoint] {
+        self.identityEndpoints + self.receiptEndpoints + self.activationEndpoints + self.valueEndpoints
+    }
 
     private var identityEndpoints: [Endpoint] {
         let chosenFor = DescribedField.required("service", "The service's client.")
@@ -111,10 +114,11 @@ struct OwnIdentityRoutes: Sendable {
         ]
     }
 
-    private static let nobodyMeaning = (status: 403, meaning: "Nobody is signed in.")
+    /// The refusal of a visitor without a session, as the document describes the refusal.
+    static let nobodyMeaning = (status: 403, meaning: "Nobody is signed in.")
 
     /// Returns the endpoint of a page that only shows something.
-    private func page(
+    func page(
         _ path: String, _ id: String, _ summary: String, query: [DescribedField] = [],
         refusing: [(status: Int, meaning: String)] = [Self.nobodyMeaning], _ handler: @escaping ServerRouter.Handler
     ) -> Endpoint {

@@ -26,6 +26,8 @@ struct ReceiptRoutesTests {
         let client: any TestClientProtocol
         let phone: VirtualPhone
         let party: RelyingParty
+        /// The browser in which alice is signed in.
+        let browser: TestBrowser
         let subject: String
         let session: String
 
@@ -77,7 +79,8 @@ struct ReceiptRoutesTests {
                 headers: [.authorization: party.authorization])
             let session = try dispatched.object.requiredString("sessionId")
             let scene = Scene(
-                server: server, client: client, phone: phone, party: party, subject: subject, session: session)
+                server: server, client: client, phone: phone, party: party, browser: browser, subject: subject,
+                session: session)
             #expect(try await scene.receipt().response.status == .notFound, "not confirmed yet")
             _ = try await phone.authenticate(
                 try OutOfBandPayload(link: try dispatched.object.requiredString("link")))
@@ -176,6 +179,55 @@ struct ReceiptRoutesTests {
             #expect(client.response.status == .unauthorized)
             try await scene.server.assembly.directory.delete(username: "alice", by: "test")
             #expect(try await scene.receipt().response.status == .notFound, "the receipt goes with the account")
+        }
+    }
+
+    @Test("The account's page lists what the person confirmed, and gives the copy as a file to the person alone")
+    func ownPage() async throws {
+        try await Self.with { scene in
+            let alice = try await scene.server.assembly.directory.account(username: "alice")
+            let listed = try await scene.browser.get("/account/receipts")
+            #expect(listed.status == .ok && listed.headers[.cacheControl] == "no-store")
+            #expect(listed.text.matches(of: /data-testid="receipt"/).count == 1)
+            let receipt = try #require(
+                try await scene.server.database.receipts(
+                    accountID: alice.id, at: scene.server.clock.timeSource.now(), limit: 9
+                ).first)
+            let content = try receipt.content()
+            for text in [content.service, content.contentHash, "text/plain", content.at.description] {
+                #expect(listed.text.contains(text), "\(text)")
+            }
+            let path = "/account/receipts/copy?session=\(scene.session)"
+            #expect(listed.text.contains("href=\"\(path)\""))
+            #expect(try await scene.browser.get("/account").text.contains("href=\"/account/receipts\""))
+            let copy = try await scene.browser.get(path)
+            #expect(copy.status == .ok && copy.headers[.cacheControl] == "no-store")
+            #expect(copy.headers[.contentType] == "application/json")
+            #expect(
+                copy.headers[.contentDisposition] == "attachment; filename=\"receipt-\(scene.session).json\"")
+            let verified = try await scene.verification().verify(
+                Array(copy.text.utf8), content: Array(Self.text.utf8))
+            #expect(verified.hasEvidence && !verified.needsTrail)
+            #expect(try await scene.browser.get("/account/receipts/copy?session=none").status == .notFound)
+            #expect(try await scene.browser.get("/account/receipts/copy").status == .badRequest)
+            for path in ["/account/receipts", path] {
+                let stranger = try await TestBrowser(scene.client).get(path)
+                #expect(stranger.status == .forbidden && !stranger.text.contains(content.contentHash), "\(path)")
+            }
+        }
+    }
+
+    @Test("Another person's page has nothing of the receipt, and no copy of it")
+    func anotherPersonsPage() async throws {
+        try await Self.with { scene in
+            let bob = TestBrowser(scene.client)
+            let phone = try await scene.server.enrolledPhone(scene.client, username: "bob")
+            let (request, page) = try await scene.server.signInPage(bob, scene.party)
+            _ = try await phone.authenticate(try scene.server.typedPayload(page))
+            _ = try await scene.party.complete(request, in: bob)
+            let listed = try await bob.get("/account/receipts")
+            #expect(listed.status == .ok && listed.text.contains("data-testid=\"no-receipts\""))
+            #expect(try await bob.get("/account/receipts/copy?session=\(scene.session)").status == .notFound)
         }
     }
 
