@@ -124,11 +124,13 @@ package struct PublicAPI: Sendable {
             operations: ceremonies.deviceOperations, authorization: devices, channels: self.parts.channels,
             limits: self.limits)
         let approvals = DeviceApprovalRoutes(approvals: ceremonies.approvals, authorization: devices)
+        let associations = AppAssociationRoutes(
+            apps: ceremonies.configuration.apps, issuer: ceremonies.configuration.issuer)
         let root = IdentityRootRoutes(identities: ceremonies.identities)
         let identity = IdentityRoutes(identities: ceremonies.identities, limits: self.limits, trace: self.trace)
         return self.receiptRoutes.phoneEndpoints + redemptions.endpoints + operations.endpoints
-            + approvals.endpoints + uaf.endpoints + account.endpoints + targets.endpoints + root.endpoints
-            + identity.endpoints
+            + approvals.endpoints + uaf.endpoints + associations.endpoints + account.endpoints + targets.endpoints
+            + root.endpoints + identity.endpoints
     }
 
     /// Returns the middleware by which scripts of registered origins may read answers at the addresses for programs,

@@ -32,6 +32,15 @@ extension Limits {
         /// no longer hold.
         public static let lifetimeFactor = 2
 
+        /// The bytes of the file of the operator's apps. A longer file is refused.
+        public static let appsFileBytes = 256 * 1024
+        /// The apps in the file of the operator's apps.
+        public static let appEntries = 32
+        /// The signing certificates of an app for Android.
+        public static let certificatesPerApp = 8
+        /// The letters of the name of an app's package for Android.
+        public static let androidPackageLetters = 255
+
         // MARK: Keys of personalised identities
 
         /// The age of the key that phones seal to at which another key takes its place.
@@ -415,6 +424,13 @@ extension Limits {
         public static let leastFreeBytes: Int64 = 512 * 1024 * 1024
         /// The shortest remaining validity of a certificate.
         public static let leastCertificateTime: Duration = .seconds(14 * 24 * 60 * 60)
+        /// The largest difference between this machine's clock and another clock. Devices and services refuse times that
+        /// are a minute off.
+        public static let largestClockDifference: Duration = .seconds(30)
+        /// The time for an answer over the network.
+        public static let networkAnswerTime: Duration = .seconds(10)
+        /// The bytes of an answer over the network that are read.
+        public static let networkAnswerBytes = 256 * 1024
     }
 
     /// The limits of the operator's commands.

@@ -13,6 +13,8 @@ public struct CeremonyConfiguration: Sendable {
     public var appID: String
     /// The facets of apps that may act for the AppID.
     public var trustedFacets: [FacetID]
+    /// The operator's apps that open this server's links. Their facets are among ``trustedFacets``.
+    public var apps: [AppEntry] = []
     /// The factors that a sign-in or a transaction accepts.
     public var factors: FactorMatrix
     /// The factors that an enrolment registers.

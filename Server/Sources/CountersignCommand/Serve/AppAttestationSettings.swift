@@ -24,7 +24,9 @@ struct AppAttestationSettings: Sendable, Equatable {
     var simulatedRoot: String?
 
     /// Checks the settings that go together. Reads no file. Throws a usage ``CommandFailure``.
-    func check() throws {
+    ///
+    /// - Parameter hasApps: `true` if a file of the operator's apps names apps too.
+    func check(hasApps: Bool = false) throws {
         guard self.need != .off || (self.apps.isEmpty && self.exceptedFacets.isEmpty && self.simulatedRoot == nil)
         else {
             throw CommandFailure(
@@ -32,9 +34,9 @@ struct AppAttestationSettings: Sendable, Equatable {
                 "--attested-apps, --unattested-facets and --simulated-app-root need --app-attestation optional or required"
             )
         }
-        guard self.need == .off || !self.apps.isEmpty else {
+        guard self.need == .off || !self.apps.isEmpty || hasApps else {
             throw CommandFailure(
-                .usage, "--app-attestation needs --attested-apps",
+                .usage, "--app-attestation needs --attested-apps or --apps",
                 remedy: "An app is TEAM.BUNDLE, such as ABCDE12345.com.example.bank.")
         }
         guard self.need == .required || self.exceptedFacets.isEmpty else {
@@ -47,17 +49,26 @@ struct AppAttestationSettings: Sendable, Equatable {
     /// Returns the policy; `nil` without a need. Throws ``CommandFailure`` for a file that cannot be used, and for a
     /// simulated root at a server that others reach.
     ///
-    /// - Parameter isLoopback: `true` if only this machine reaches the server.
-    func policy(isLoopback: Bool) throws -> AppAttestationPolicy? {
+    /// - Parameters:
+    ///   - isLoopback: `true` if only this machine reaches the server.
+    ///   - entries: The apps of the operator's file, whose attestations count too.
+    func policy(isLoopback: Bool, adding entries: [AttestedApp] = []) throws -> AppAttestationPolicy? {
         guard let need = AppAttestationWish.Need(self.need) else { return nil }
         guard self.simulatedRoot == nil || isLoopback else {
             throw CommandFailure(
                 .usage, "--simulated-app-root is for a server that only this machine reaches",
                 remedy: "Whoever has the simulated root's key can pass any program off as your app.")
         }
+        var apps = try self.attestedApps()
+        apps += entries.filter { !apps.contains($0) }
+        guard !apps.isEmpty else {
+            throw CommandFailure(
+                .usage, "--app-attestation needs an app of Apple's systems, and --apps names none",
+                remedy: "An entry of --apps names such an app by team and bundle.")
+        }
         let verifier: AppAttestationVerifier
         do {
-            verifier = try AppAttestationVerifier(apps: try self.attestedApps(), roots: try self.roots())
+            verifier = try AppAttestationVerifier(apps: apps, roots: try self.roots())
         } catch is UAFError {
             throw CommandFailure(.usage, "the certificate of --simulated-app-root cannot be used")
         }

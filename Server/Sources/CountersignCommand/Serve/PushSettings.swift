@@ -1,9 +1,11 @@
+import CeremonyEngine
 import Crypto
 import Foundation
 import NIOSSL
 import OAuthProvider
 import Push
 import Settings
+import UAFRelyingParty
 import _Primitives
 
 /// The settings of push services: at most one service of each kind.
@@ -27,11 +29,15 @@ struct PushSettings: Sendable, Equatable {
     var unifiedPush = false
 
     /// Checks the settings that go together. Reads no file. Throws a usage ``CommandFailure``.
-    func check() throws {
+    ///
+    /// - Parameter hasApps: `true` if a file of the operator's apps can name team and topic.
+    func check(hasApps: Bool = false) throws {
         let apns = [self.apnsKey, self.apnsKeyID, self.apnsTeam, self.apnsTopic, self.apnsEnvironment]
-        guard apns.allSatisfy({ $0 == nil }) || apns.allSatisfy({ $0 != nil }) else {
+        let needed = hasApps ? [self.apnsKey, self.apnsKeyID, self.apnsEnvironment] : apns
+        guard apns.allSatisfy({ $0 == nil }) || needed.allSatisfy({ $0 != nil }) else {
             throw CommandFailure(
-                .usage, "--apns-key, --apns-key-id, --apns-team, --apns-topic and --apns-environment go together",
+                .usage,
+                "--apns-key, --apns-key-id, --apns-team, --apns-topic and --apns-environment go together; --apps can name team and topic",
                 remedy: "The key and its name come from Apple's page of keys, the team from the page of the membership."
             )
         }
@@ -79,6 +85,24 @@ struct PushSettings: Sendable, Equatable {
 }
 
 extension PushSettings {
+    /// Returns the settings with the team and the topic of Apple's service, which follow from the apps where no setting
+    /// names them. Throws a usage ``CommandFailure`` if more or fewer apps than one could be meant.
+    func completed(by apps: [AppEntry]) throws -> PushSettings {
+        guard self.apnsKey != nil, self.apnsTeam == nil || self.apnsTopic == nil else { return self }
+        let meant = apps.compactMap(\.apple).filter { app in
+            app.teamID.hasSameBytes(as: self.apnsTeam ?? app.teamID)
+                && app.bundleID.hasSameBytes(as: self.apnsTopic ?? app.bundleID)
+        }
+        guard meant.count == 1 else {
+            throw CommandFailure(
+                .usage, "--apns-team and --apns-topic fit \(meant.count) apps of --apps, and only one can be meant",
+                remedy: "Name the app's bundle with --apns-topic, and the key's team with --apns-team.")
+        }
+        var settings = self
+        (settings.apnsTeam, settings.apnsTopic) = (meant[0].teamID, meant[0].bundleID)
+        return settings
+    }
+
     /// The push services of the settings, with the connections that the services share.
     struct Services: Sendable {
         let apns: APNs?
@@ -109,6 +133,17 @@ extension PushSettings {
             },
             fcm: account.map { FCM($0, address: self.fcmAddress, calls: connections, limits: limits.push) },
             webPush: webPush, unifiedPush: unifiedPush, connections: connections)
+    }
+
+    /// Returns the addresses of Apple's and Google's services that the settings use. Reads the service account. Throws
+    /// ``CommandFailure``.
+    func addresses() throws -> [String] {
+        var addresses: [String] = []
+        if self.apnsKey != nil, let environment = self.apnsEnvironment.flatMap({ APNs.Environment(exactly: $0) }) {
+            addresses.append(self.apnsAddress ?? environment.address)
+        }
+        if let account = try self.serviceAccount() { addresses += [self.fcmAddress, account.tokenAddress] }
+        return addresses
     }
 
     private func apnsCredential(_ limits: Limits.Push) throws -> (APNsCredential, topic: String, address: String)? {

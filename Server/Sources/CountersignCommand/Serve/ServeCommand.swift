@@ -155,7 +155,16 @@ struct ServeCommand: AsyncParsableCommand {
     var caFile: String?
 
     @Option(
-        name: .long, help: "Apps that may answer beside the terminal phone (FIDO facet ids), separated by commas.")
+        name: .long,
+        help: """
+            A JSON file of your apps by team, bundle, package and certificates: facets, association files, push topic and \
+            attested apps follow.
+            """)
+    var apps: String?
+
+    @Option(
+        name: .long,
+        help: "Apps that may answer beside the terminal phone and --apps (FIDO facet ids), separated by commas.")
     var facets: String?
 
     @Flag(name: .long, help: "Take no answers of the terminal phone.")
@@ -171,7 +180,10 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: "The apps whose attestations count, as TEAM.BUNDLE,TEAM.BUNDLE=development; with --app-attestation.")
+        help: """
+            The apps whose attestations count beside --apps, as TEAM.BUNDLE,TEAM.BUNDLE=development; with \
+            --app-attestation.
+            """)
     var attestedApps: String?
 
     @Option(
@@ -229,10 +241,12 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(name: .long, help: "The name of that key at Apple, ten letters.")
     var apnsKeyId: String?
 
-    @Option(name: .long, help: "The team of that key at Apple, ten letters.")
+    @Option(name: .long, help: "The team of that key at Apple, ten letters (default: that of --apps).")
     var apnsTeam: String?
 
-    @Option(name: .long, help: "The bundle identifier of the app that Apple's push service reaches.")
+    @Option(
+        name: .long,
+        help: "The bundle identifier of the app that Apple's push service reaches (default: that of --apps).")
     var apnsTopic: String?
 
     @Option(

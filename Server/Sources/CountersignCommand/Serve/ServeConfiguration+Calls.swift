@@ -15,7 +15,7 @@ extension ServeConfiguration {
 
     /// Returns the push services; `nil` if none is set up. Throws ``CommandFailure``.
     func pushServices(calls: CheckedCalls, _ limits: Limits) throws -> PushSettings.Services? {
-        try self.push.open(tls: try self.outgoingTLS(), calls: calls, limits: limits)
+        try self.push.completed(by: try self.apps()).open(tls: try self.outgoingTLS(), calls: calls, limits: limits)
     }
 
     /// Returns blocks of addresses. Throws ``CommandFailure`` for another text.
@@ -29,7 +29,7 @@ extension ServeConfiguration {
     }
 
     /// Returns TLS with the certification authorities that calls trust. Throws ``CommandFailure`` that names the file.
-    private func outgoingTLS() throws -> TLSConfiguration {
+    func outgoingTLS() throws -> TLSConfiguration {
         var tls = TLSConfiguration.makeClientConfiguration()
         guard let path = self.caFile else { return tls }
         do {

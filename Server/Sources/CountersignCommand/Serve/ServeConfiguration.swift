@@ -80,6 +80,8 @@ struct ServeConfiguration: Sendable {
     var caFile: String?
     /// The apps that may answer: the terminal phone unless the operator leaves the phone out, and the named apps.
     var facets: [String] = []
+    /// A file of the operator's apps, whose facets are added to ``facets``.
+    var appsFile: String?
     /// `true` if the terminal phone may not answer.
     var noTerminalPhone = false
     /// The evidence about apps that register devices.
@@ -156,10 +158,14 @@ extension ServeConfiguration {
         }
     }
 
+    /// Returns the apps with an entry; none without a file. Throws ``CommandFailure`` for a file that cannot be used.
+    func apps() throws -> [AppEntry] { try self.appsFile.map { try AppsFile(path: $0).apps() } ?? [] }
+
     /// Returns the rule of the evidence about apps; `nil` for a server that wants none. Throws ``CommandFailure``.
     func appAttestationPolicy() throws -> AppAttestationPolicy? {
         let issuer = URLComponents(string: self.issuer)?.host ?? ""
-        return try self.appAttestation.policy(isLoopback: self.bind.isLoopback && Loopback.contains(issuer))
+        return try self.appAttestation.policy(
+            isLoopback: self.bind.isLoopback && Loopback.contains(issuer), adding: try self.apps().compactMap(\.apple))
     }
 
     /// Returns the path from the root of a path from the working folder or from a home folder.
@@ -205,8 +211,8 @@ extension ServeConfiguration {
         guard (self.mailCommand == nil) == (self.mailFrom == nil) else {
             throw CommandFailure(.usage, "--mail-command and --mail-from go together")
         }
-        try self.push.check()
-        try self.appAttestation.check()
+        try self.push.check(hasApps: self.appsFile != nil)
+        try self.appAttestation.check(hasApps: self.appsFile != nil)
         guard self.softwareStatements == nil || self.clientRegistration || self.openClientRegistration else {
             throw CommandFailure(
                 .usage, "--software-statements needs --client-registration or --open-client-registration")
@@ -274,8 +280,9 @@ extension ServeConfiguration {
     /// Warnings about settings that are allowed, but probably a mistake.
     var warnings: [String] {
         var warnings: [String] = []
-        if self.facets.isEmpty {
-            warnings.append("No app may answer: facets names none, and noTerminalPhone leaves the terminal phone out.")
+        if self.facets.isEmpty, self.appsFile == nil {
+            warnings.append(
+                "No app may answer: facets and apps name none, and noTerminalPhone leaves the terminal phone out.")
         }
         if self.appAttestation.simulatedRoot != nil {
             warnings.append(

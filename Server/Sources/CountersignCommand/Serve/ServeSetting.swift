@@ -102,6 +102,7 @@ extension ServeSetting {
     ]
 
     private static let phones: [ServeSetting] = [
+        .optional("apps", \.apps, \.appsFile, .path),
         .value("facets", \.facets, \.facets, .words, isAlwaysShown: true),
         .flag("noTerminalPhone", \.noTerminalPhone, \.noTerminalPhone),
         .value("appAttestation", \.appAttestation, \.appAttestation.need, .choice),

@@ -233,6 +233,7 @@ struct ServerProcess {
             lenientReadings: leniency.readings,
             knownExtensions: Set(self.configuration.extensions + ["fido.uaf.uvm"]),
             trustedProxies: try self.proxies(), limits: opened.limits)
+        configuration.apps = try self.configuration.apps()
         configuration.metrics = metrics
         configuration.hashing = hashing
         configuration.breachedPasswords = try self.breachedPasswords()

@@ -31,8 +31,10 @@ public struct ServerAssembly: Sendable {
         public var issuer: String
         /// The name that phones show as the asking service at an enrolment.
         public var serviceName: String
-        /// The apps that may answer.
+        /// The facets that may answer beside the facets of ``apps``.
         public var facets: [FacetID]
+        /// The operator's apps, which may answer and open links.
+        public var apps: [AppEntry] = []
         /// Reads the models of authenticators and the policies from the operator's files: at the start, and at each
         /// reload.
         public var rules: @Sendable () throws -> RuleSet
@@ -205,10 +207,11 @@ public struct ServerAssembly: Sendable {
             issuer: configuration.issuer, serviceName: configuration.serviceName,
             // Without TLS the calling app's own facet stands for the application (founding decision, Loopback).
             appID: configuration.isSecure ? "\(configuration.issuer)/uaf/1.1/facets" : "",
-            trustedFacets: configuration.facets, factors: configuration.factors, metadata: rules.metadata,
-            policies: rules.policies,
+            trustedFacets: configuration.apps.facets(addedTo: configuration.facets), factors: configuration.factors,
+            metadata: rules.metadata, policies: rules.policies,
             channelBinding: rules.channelBinding, limits: limits, lenientReadings: configuration.lenientReadings,
             knownExtensions: configuration.knownExtensions)
+        engine.apps = configuration.apps
         engine.versions = configuration.versions
         engine.sendsMail = configuration.mail != nil
         engine.identities = configuration.identities
