@@ -277,8 +277,8 @@ let package = Package(
                 "CountersignCommand", "CountersignServer", "Endpoints", "CeremonyEngine", "OAuthProvider",
                 "AppSignIn", "Accounts", "Push", "SQLStore", "SQLiteStore", "UAFRelyingParty", "Settings",
                 "Records", "Sealing", arguments,
-                hummingbird, hummingbirdTesting, httpTypes, crypto, lifecycle, log, metrics, hummingbirdTLS,
-                httpClient, nio,
+                hummingbird, hummingbirdTesting, httpTypes, crypto, cryptoExtras, lifecycle, log, metrics,
+                hummingbirdTLS, httpClient, nio,
                 nioHTTP1, nioEmbedded, nioSSL, x509, asn1,
             ]),
         // The fuzz targets' code for data that only the server judges.

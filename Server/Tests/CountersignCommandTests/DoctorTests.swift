@@ -58,7 +58,11 @@ struct DoctorTests {
     @Test("each check has a name, says what it looks at and what to do, and no two have one name")
     func values() {
         let names = DoctorCheck.all.map(\.name)
-        #expect(names == ["mail", "clients", "names", "permissions", "disk", "certificate", "clock"])
+        #expect(
+            names == [
+                "mail", "clients", "names", "permissions", "disk", "certificate", "chain", "clock", "facets",
+                "associations", "network", "apns", "fcm",
+            ])
         #expect(DoctorCheck.all.allSatisfy { !$0.looksAt.isEmpty && !$0.remedy.isEmpty })
     }
 

@@ -56,6 +56,32 @@ final class IssuedFiles: Sendable {
         try self.write(try key.serializeAsPEM().pemString, "\(name)-key")
     }
 
+    /// Writes `NAME.pem`, whose issuer the authority has issued, `NAME-chain.pem` with both certificates, and
+    /// `NAME-key.pem`.
+    func issueBelow(_ name: String) throws {
+        let (key, middleKey) = (
+            Certificate.PrivateKey(P256.Signing.PrivateKey()), Certificate.PrivateKey(P256.Signing.PrivateKey())
+        )
+        let middleName = try DistinguishedName { CommonName("Middle authority") }
+        let middle = try self.certificate(
+            middleKey.publicKey, middleName,
+            try Certificate.Extensions {
+                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
+                Critical(KeyUsage(keyCertSign: true))
+            }, validFor: 86_400)
+        let leaf = try Certificate(
+            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: key.publicKey,
+            notValidBefore: Date(timeIntervalSinceNow: -7200), notValidAfter: Date(timeIntervalSinceNow: 86_400),
+            issuer: middleName, subject: try DistinguishedName { CommonName(name) },
+            signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: try Certificate.Extensions { SubjectAlternativeNames([.dnsName("localhost")]) },
+            issuerPrivateKey: middleKey)
+        let (own, above) = (try leaf.serializeAsPEM().pemString, try middle.serializeAsPEM().pemString)
+        try self.write(own, name)
+        try self.write("\(own)\n\(above)", "\(name)-chain")
+        try self.write(try key.serializeAsPEM().pemString, "\(name)-key")
+    }
+
     /// Writes a certificate that nobody but its own key vouches for, and the key.
     func issueSelfSigned(_ name: String) throws -> P256.Signing.PrivateKey {
         let key = P256.Signing.PrivateKey()

@@ -9,7 +9,8 @@ extension DoctorCheck {
     static let permissions = DoctorCheck(
         name: "permissions",
         looksAt: "who can read the data folder, the key files and the files in them, and whose they are",
-        remedy: "chmod 700 for the folder, chmod 600 for files, and chown to the user that the server runs as."
+        remedy:
+            "chmod 700 for the folder, chmod 600 for files, and chown to the user that the server runs as; run this command as that user, or as root."
     ) { scene in
         let configuration = scene.configuration
         var problems: [String] = []
@@ -29,16 +30,28 @@ extension DoctorCheck {
             return .unknown("There is no data folder \(configuration.dataFolder).")
         }
         look(configuration.dataFolder)
-        for name in try FileManager.default.contentsOfDirectory(atPath: configuration.dataFolder).sorted() {
+        if scene.user != 0, folder.st_uid != scene.user {
+            problems.append(
+                "\(configuration.dataFolder) belongs to user \(folder.st_uid), and this command runs as user \(scene.user)."
+            )
+        }
+        let names = Result { try FileManager.default.contentsOfDirectory(atPath: configuration.dataFolder) }
+        // A folder that cannot be opened has its problem already if the folder belongs to somebody else.
+        for name in try problems.isEmpty ? names.get().sorted() : ((try? names.get()) ?? []).sorted() {
             // The folder keeps others out. Its files must belong to the server's own user.
             look("\(configuration.dataFolder)/\(name)", ownedBy: folder.st_uid, forbidden: 0o022)
         }
-        let keys = [configuration.keyFile, configuration.tlsKey, configuration.mtlsKey].compactMap(\.self)
-        // The service manager lets its user in by an access list, which shows as the group's reading bit.
-        let isCredential = KeyFile(path: configuration.keyFile).credentialsFolder.map {
-            configuration.keyFile.hasBytes(atStart: $0 + "/")
+        let push = configuration.push
+        let keys = [
+            configuration.keyFile, configuration.tlsKey, configuration.mtlsKey, push.apnsKey, push.fcmAccount,
+            push.webPushKey,
+        ].compactMap(\.self)
+        let credentials = KeyFile(path: configuration.keyFile).credentialsFolder
+        for key in keys {
+            // The service manager lets its user in by an access list, which shows as the group's reading bit.
+            let isCredential = credentials.map { key.hasBytes(atStart: $0 + "/") } ?? false
+            look(key, forbidden: isCredential ? 0o037 : 0o077)
         }
-        for key in keys { look(key, forbidden: isCredential == true ? 0o037 : 0o077) }
         return problems.isEmpty
             ? .good("\(configuration.dataFolder) and the key files are kept from others.") : .bad(problems)
     }
@@ -91,14 +104,38 @@ extension DoctorCheck {
     static let clock = DoctorCheck(
         name: "clock",
         looksAt:
-            "whether something keeps this machine's clock right: services hold the times in tokens against their own",
-        remedy: "Run systemd-timesyncd, chrony or another NTP client."
+            "whether something keeps this machine's clock right, and how far it is from other clocks: services and phones hold the times in tokens and proofs against their own",
+        remedy: "Run systemd-timesyncd, chrony or another NTP client, and set the clock once (chronyc makestep)."
     ) { scene in
-        switch scene.isClockSynchronised() {
+        let problems = await scene.clockDifferences()
+        guard problems.isEmpty else { return .bad(problems) }
+        return switch scene.isClockSynchronised() {
         case true?: .good("The clock is synchronised: it is \(scene.time.now()).")
         case false?: .bad(["Nothing keeps the clock right: it is \(scene.time.now()) here."])
         case nil: .unknown("The system does not say whether something keeps the clock right.")
         }
+    }
+}
+
+extension DoctorScene {
+    /// Compares this machine's clock with the clocks of other machines, by the field `Date` of their answers. A machine
+    /// that does not answer, or tells no time, counts for nothing.
+    fileprivate func clockDifferences() async -> [String] {
+        var problems: [String] = []
+        for address in self.clocks + ((try? self.configuration.push.addresses()) ?? []) {
+            let before = self.time.now()
+            guard let date = try? await self.network().answer(of: address).date else { continue }
+            let after = self.time.now()
+            // The answer was written between both moments.
+            let (ahead, behind) = (before - date, date - after)
+            guard max(ahead, behind) > Limits.Doctor.largestClockDifference else { continue }
+            let (seconds, word) =
+                ahead > behind
+                ? (ahead.components.seconds, "ahead of") : (behind.components.seconds, "behind")
+            problems.append(
+                "This machine's clock is \(seconds) seconds \(word) the clock of \(DoctorNetwork.origin(of: address)).")
+        }
+        return problems
     }
 }
 

@@ -40,7 +40,10 @@ struct DoctorCheck: Sendable {
     let look: @Sendable (DoctorScene) async throws -> Verdict
 
     /// Every check, in the order of the report.
-    static let all: [DoctorCheck] = [.mail, .clients, .names, .permissions, .disk, .certificate, .clock]
+    static let all: [DoctorCheck] = [
+        .mail, .clients, .names, .permissions, .disk, .certificate, .chain, .clock, .facets, .associations, .network,
+        .apns, .fcm,
+    ]
 }
 
 /// The surroundings that the checks look at: a server's settings, its data folder, and its administration.
@@ -50,13 +53,21 @@ struct DoctorScene: Sendable {
     let connection: AdminConnection
     /// `true` if a server runs.
     let isServed: Bool
+    /// Addresses whose machines' clocks this machine's clock is compared with, beside the push services' clocks.
+    var clocks: [String] = []
     var time: TimeSource = .system
+    /// The user that looks.
+    var user: uid_t = geteuid()
     /// Returns the free and the whole space of the disk at a path; `nil` if the system does not tell.
     var space: @Sendable (String) -> DiskSpace? = { DiskSpace(at: $0) }
     /// Returns `true` if a service keeps this machine's clock right; `nil` if the system does not tell.
     var isClockSynchronised: @Sendable () -> Bool? = { SystemClock.isSynchronised }
 
     var folder: DataFolder { DataFolder(path: self.configuration.dataFolder) }
+
+    /// Returns the way to addresses of the settings. Throws ``CommandFailure`` for a file of authorities that cannot be
+    /// read.
+    func network() throws -> DoctorNetwork { DoctorNetwork(tls: try self.configuration.outgoingTLS()) }
 
     /// Returns the administration's answer to a question, as an object.
     func ask(_ path: String) async throws -> JSONObject {
