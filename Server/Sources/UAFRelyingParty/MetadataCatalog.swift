@@ -65,6 +65,9 @@ public struct MetadataCatalog: Sendable {
             PackageResources.C516_2001_json, PackageResources.C516_2002_json, PackageResources.C516_2003_json,
             PackageResources.C516_2004_json, PackageResources.C516_2005_json, PackageResources.C516_2006_json,
             PackageResources.C516_2103_json, PackageResources.C516_2104_json,
+            PackageResources.C516_3001_json, PackageResources.C516_3002_json, PackageResources.C516_3003_json,
+            PackageResources.C516_3004_json, PackageResources.C516_3005_json, PackageResources.C516_3006_json,
+            PackageResources.C516_3103_json, PackageResources.C516_3104_json,
         ] {
             catalog.add(try MetadataStatement(parsing: bytes))
         }

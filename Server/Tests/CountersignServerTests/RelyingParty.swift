@@ -112,7 +112,8 @@ extension ServerFixture {
     func enrolledPhone(
         _ client: any TestClientProtocol, username: String = "alice", policy: String? = nil,
         sensor: ScriptedSensor = ScriptedSensor(), trace: TraceRecorder? = nil, path: String = "",
-        origin: String = "http://localhost:8080", isNew: Bool = true, appAttestor: (any AppAttestor)? = nil,
+        origin: String = "http://localhost:8080", isNew: Bool = true, keys: (any DeviceKeys)? = nil,
+        appAttestor: (any AppAttestor)? = nil,
         through wrap: (any Transport) -> any Transport = { $0 }
     ) async throws -> VirtualPhone {
         if isNew {
@@ -124,7 +125,7 @@ extension ServerFixture {
         configuration.facetID = "linux:program:countersign-phone"
         let phone = try await VirtualPhone(
             configuration: configuration,
-            transport: wrap(RouterTransport(client: client)), clock: self.clock, sensor: sensor,
+            transport: wrap(RouterTransport(client: client)), clock: self.clock, sensor: sensor, keys: keys,
             appAttestor: appAttestor, traceRecorder: trace)
         let result = try await phone.enroll(try OutOfBandPayload(link: enrolment.link))
         let number = try #require(result.confirmation?.number)

@@ -48,12 +48,25 @@ struct MetadataCatalogTests {
         hardware.authenticationAlgorithms = [.p256Raw]
         hardware.assertionSchemes = [.uafV1TLV]
         hardware.keyProtection = .hardware
-        for model in AuthenticatorModel.allCases where model.keyStore == .tpm {
-            #expect(catalog[model.aaid]?.keyProtection == .hardware)
+        for model in AuthenticatorModel.allCases where model.keyStore != .file {
+            #expect(catalog[model.aaid]?.keyProtection.contains(.hardware) == true)
             let info = try #require(catalog.info(model.aaid))
             #expect(info.keyProtection == .software && info.matcherProtection == .software)
         }
-        #expect(builder.models(meeting: hardware, in: Policy(accepted: [[hardware]])).isEmpty)
+        for protection in [KeyProtection.hardware, .tee, [.hardware, .tee]] {
+            hardware.keyProtection = protection
+            #expect(builder.models(meeting: hardware, in: Policy(accepted: [[hardware]])).isEmpty)
+        }
+        hardware.keyProtection = .hardware
+        // An answer by such a model is refused too.
+        for model in AuthenticatorModel.allCases where model.keyStore != .file && model.factor != .devicePossession {
+            var scene = try Scene.registration(try SoftwareKey(model.aaid))
+            #expect(try scene.verifyRegistration().keys.map(\.id.aaid) == [model.aaid])
+            scene.policy = Policy(accepted: [[hardware]])
+            Refused("\(model.aaid)", .unacceptableAuthenticator, .policy) { _ in }.expect {
+                _ = try scene.verifyRegistration()
+            }
+        }
         // A maker's certificate proves the statement.
         var attested = catalog
         var statement = try #require(catalog[Names.pins[1]])

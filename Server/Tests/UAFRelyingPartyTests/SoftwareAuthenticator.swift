@@ -17,9 +17,13 @@ enum Names {
     static let fingerprint = AuthenticatorModel(factor: .fingerprint, keyStore: .file).aaid
     static let silent = AuthenticatorModel(factor: .devicePossession, keyStore: .file).aaid
     /// The models of a factor that a policy by factors names.
-    static let pins = [pin, AuthenticatorModel(factor: .pin, keyStore: .tpm).aaid]
-    static let fingerprints = [fingerprint, AuthenticatorModel(factor: .fingerprint, keyStore: .tpm).aaid]
-    static let silents = [silent, AuthenticatorModel(factor: .devicePossession, keyStore: .tpm).aaid]
+    static let pins = models(of: .pin)
+    static let fingerprints = models(of: .fingerprint)
+    static let silents = models(of: .devicePossession)
+
+    private static func models(of factor: AuthenticatorModel.Factor) -> [AAID] {
+        [.file, .tpm, .secureEnclave].map { AuthenticatorModel(factor: factor, keyStore: $0).aaid }
+    }
 }
 
 /// Two RSA keys for all tests: making one takes long.

@@ -54,9 +54,9 @@ public struct AuthenticatorModel: Hashable, Sendable, CaseIterable {
         self = model
     }
 
-    /// The models with a metadata statement in this product: the models with keys in a file or in a TPM. Servers accept
-    /// these models.
-    public static let allCases = Self.all(in: .file) + Self.all(in: .tpm)
+    /// The models with a metadata statement in this product: the models with keys in a file, in a TPM or in the Secure
+    /// Enclave. Servers accept these models.
+    public static let allCases = Self.all(in: .file) + Self.all(in: .tpm) + Self.all(in: .secureEnclave)
 
     /// The whole table. The table also has models for which a server needs a statement from elsewhere.
     public static let table = KeyStore.allCases.flatMap(Self.all)

@@ -223,7 +223,7 @@ struct AuthenticatorModelTests {
         ]
         #expect(
             AuthenticatorModel.allCases.map(\.aaid.text)
-                == expected.map(\.2) + expected.map { $0.2.replacing("#0", with: "#2") })
+                == ["#0", "#2", "#3"].flatMap { store in expected.map { $0.2.replacing("#0", with: store) } })
         for (factor, allowsPasscode, text) in expected {
             let model = AuthenticatorModel(factor: factor, keyStore: .file, allowsPasscode: allowsPasscode)
             #expect(model.aaid.text == text)
@@ -265,10 +265,16 @@ struct AuthenticatorModelTests {
             let isHardware = [.tpm, .secureEnclave].contains(model.keyStore)
             #expect(model.info.keyProtection.contains(.hardware) == isHardware)
             #expect(model.info.keyProtection.contains(.software) == !isHardware)
-            // A chip compares what it is given itself; a finger or a passcode of the system's is compared by software.
             let isTyped = [.pin, .password].contains(model.factor)
-            if model.keyStore == .tpm, model.factor != .devicePossession {
+            switch model.keyStore {
+            case .file, .secretService: #expect(model.info.matcherProtection == .software)
+            // A TPM compares the secret that it is given. Software compares a finger or a passcode of the system's.
+            case .tpm where model.factor != .devicePossession:
                 #expect(model.info.matcherProtection == (isTyped ? .onChip : .software))
+            // The Secure Enclave compares a finger, a face and the passcode. Software compares a PIN or a password.
+            case .secureEnclave where model.factor != .devicePossession:
+                #expect(model.info.matcherProtection == (isTyped ? .software : .tee))
+            case .tpm, .secureEnclave: break
             }
         }
     }

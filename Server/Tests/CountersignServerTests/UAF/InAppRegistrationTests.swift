@@ -58,6 +58,29 @@ struct InAppRegistrationTests {
         }
     }
 
+    @Test(
+        "Decisions 131, 132: a phone with keys in a chip enrols, adds a finger and signs by the default policies",
+        arguments: [AuthenticatorModel.KeyStore.tpm, .secureEnclave])
+    func keysInAChip(keyStore: AuthenticatorModel.KeyStore) async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let sensor = ScriptedSensor()
+            let keys = VerifyingKeys(keyStore: keyStore, fingerprintSensor: sensor)
+            let phone = try await server.enrolledPhone(client, sensor: sensor, keys: keys)
+            try await phone.addFinger()
+            let account = try await server.assembly.directory.account(username: "alice")
+            let models = [.pin, .fingerprint].map { AuthenticatorModel(factor: $0, keyStore: keyStore).aaid.text }
+            let credentials = try await server.database.credentials(accountID: account.id)
+            #expect(credentials.map(\.aaid).sorted() == models)
+            sensor.feel(.match)
+            phone.person.script.kind = .fingerprint
+            let finger = try await phone.authenticate(username: "alice")
+            #expect(finger.account.username == "alice")
+            let used = try await server.database.credentials(accountID: account.id)
+            #expect(used.allSatisfy { $0.lastUsedAt != nil })
+        }
+    }
+
     @Test("An app that is not listed learns of it at its start, with its own facet and the server's")
     func checksServer() async throws {
         let server = try await ServerFixture()

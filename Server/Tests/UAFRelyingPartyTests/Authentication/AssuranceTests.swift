@@ -186,7 +186,7 @@ struct AssuranceTests {
         #expect(AssuranceLevel.allCases.allSatisfy { $0.rawValue.hasPrefix("urn:countersign:acr:") })
         for model in AuthenticatorModel.allCases where model.factor != .devicePossession {
             var scene = try Scene.authentication(try SoftwareKey(model.aaid))
-            // A certificate makes no software hardware. A key in a TPM attests itself, so it has no certificate.
+            // A certificate makes no software hardware. A key in a chip attests itself, without a certificate.
             if model.keyStore == .file { scene.credentials[0].attestation = try Self.evidence() }
             #expect(model.info.attestationTypes == [.basicSurrogate])
             let assurance = try scene.verifyAuthentication().assurance

@@ -70,7 +70,7 @@ struct RequestBuilderTests {
                 challenge: challenge, username: "alice", factors: [[.pin]], serverData: "state"
             ).serialized,
             #"[{\#(header("Reg")),"challenge":"\#(letters)","username":"alice","#
-                + #""policy":{"accepted":[[{"aaid":["C516#0001","C516#2001"]}]]}}]"#)
+                + #""policy":{"accepted":[[{"aaid":["C516#0001","C516#2001","C516#3001"]}]]}}]"#)
         expect(
             try Self.builder().authenticationRequest(
                 challenge: challenge, factors: [[.pin]], credentials: [key],
@@ -88,10 +88,13 @@ struct RequestBuilderTests {
     func passcodeFallback() throws {
         let builder = try Self.builder()
         let expected: [AuthenticatorModel.Factor: [String]] = [
-            .pin: ["C516#0001", "C516#2001"], .password: ["C516#0002", "C516#2002"],
-            .fingerprint: ["C516#0003", "C516#2003"], .face: ["C516#0004", "C516#2004"],
-            .devicePasscode: ["C516#0005", "C516#0103", "C516#0104", "C516#2005", "C516#2103", "C516#2104"],
-            .devicePossession: ["C516#0006", "C516#2006"],
+            .pin: ["C516#0001", "C516#2001", "C516#3001"], .password: ["C516#0002", "C516#2002", "C516#3002"],
+            .fingerprint: ["C516#0003", "C516#2003", "C516#3003"], .face: ["C516#0004", "C516#2004", "C516#3004"],
+            .devicePasscode: [
+                "C516#0005", "C516#0103", "C516#0104", "C516#2005", "C516#2103", "C516#2104", "C516#3005",
+                "C516#3103", "C516#3104",
+            ],
+            .devicePossession: ["C516#0006", "C516#2006", "C516#3006"],
         ]
         for (factor, aaids) in expected {
             let accepted = builder.policy(of: [[factor]]).accepted
