@@ -111,7 +111,8 @@ struct CeremonyRuleTests {
         case .addIdentity(let addition): "identity of \(addition.deviceID)"
         case .keepApp(let app): "app \(app.bundleID) of \(app.deviceID)"
         case .advanceApp(let advance): "app's counter \(advance.counter) of \(advance.deviceID)"
-        case .activate(let device, _): "activate \(device)"
+        case .activate(let device, nil): "activate \(device)"
+        case .activate(let device, let end?): "activate \(device), limited until \(end.seconds)"
         case .replaceKeys(let device, let account): "replace keys of \(account) by \(device)"
         case .discard(let device): "discard \(device)"
         case .deregister(_, let account, let ceremony): "deregister \(account) for \(ceremony)"
@@ -216,6 +217,15 @@ struct CeremonyRuleTests {
         var change = CeremonyChange()
         change.deviceFate = fate
         #expect(Self.words(change, to: Self.ceremony(account: account, device: device)) == words)
+    }
+
+    @Test("An activated device is limited until the moment that the change names")
+    func limit() {
+        var change = CeremonyChange()
+        change.deviceFate = .activate
+        change.deviceLimit = Timestamp(seconds: 1_900_000_000)
+        let words = Self.words(change, to: Self.ceremony(account: nil, device: "phone"))
+        #expect(words == ["activate phone, limited until 1900000000"])
     }
 
     @Test("A deregistration needs an account, and tokens are deleted with new tokens alone")
