@@ -453,6 +453,63 @@ struct DeviceApprovalTests {
         #expect(try await answer(counter: 4).statusCode == .ok)
     }
 
+    @Test("The new device is no means from before its own approval, and no phone of the account once that is disowned")
+    func means() async throws {
+        let scene = try await Scene()
+        let server = scene.server
+        server.clock.advance(.seconds(20))
+        let (id, answer) = try await scene.answered(by: try TestPhone())
+        server.clock.advance(.seconds(20))
+        let number = try #require(answer.confirmation?.number)
+        #expect(try await scene.answer(try await scene.question(id), number).statusCode == .ok)
+        let change = try #require(
+            try await server.database.accountChanges(
+                accountID: scene.account.id, after: Timestamp(milliseconds: 0), limit: 9
+            ).first)
+        #expect(change.decidedAt == server.clock.now)
+        /// `true` if a phone of the account has to confirm that the approval was somebody else's.
+        func needsPhone() async throws -> Bool {
+            let reference = try await server.engine.changes.begin(
+                ChangeRequest(
+                    change: .disownment(id: change.id, words: change.words), accountID: scene.account.id,
+                    page: "/account", browser: server.browser, address: nil, browserWords: nil, source: "a",
+                    before: change.madeAt))
+            let requested = try await server.engine.changes.requested(reference, browser: server.browser)
+            return try #require(requested).isWithoutPhone == false
+        }
+        #expect(try await needsPhone(), "the approving phone")
+        try await server.directory.deleteDevice(id: scene.approver.device.deviceID, by: "test")
+        #expect(try await !needsPhone(), "the new phone is not older than its approval")
+        #expect(try await server.engine.changes.hasPhone(accountID: scene.account.id))
+        func decide(_ state: AccountChangeRecord.State) async throws -> Bool {
+            server.clock.advance(.seconds(1))
+            return try await server.database.decide(
+                AccountChangeDecision(
+                    change: change.id, accountID: scene.account.id, state: state, unusableHash: "",
+                    audit: AuditEvent(.deviceRested, at: server.clock.now, accountID: scene.account.id), mail: nil))
+        }
+        #expect(try await decide(.disowned))
+        let disowned = try #require(try await scene.devices().first).standing
+        #expect(disowned.isDisowned && disowned.restedAt == server.clock.now)
+        #expect(try await !server.engine.changes.hasPhone(accountID: scene.account.id))
+        #expect(try await decide(.reclaimed))
+        let reclaimed = try #require(try await scene.devices().first).standing
+        #expect(!reclaimed.isDisowned && reclaimed.mayAuthenticate)
+        #expect(try await server.engine.changes.hasPhone(accountID: scene.account.id))
+    }
+
+    @Test("A new device that an operator has removed meanwhile is not approved, and no key is suspected of being cloned")
+    func removedNewDevice() async throws {
+        let scene = try await Scene()
+        let (id, answer) = try await scene.answered(by: try TestPhone())
+        let number = try #require(answer.confirmation?.number)
+        let request = try await scene.question(id)
+        let pending = try #require(try await scene.devices().first { !$0.isActive })
+        try await scene.server.directory.deleteDevice(id: pending.id, by: "test")
+        #expect(try await scene.answer(request, number).statusCode == .invalidRequest)
+        #expect(try await scene.events("counter-went-back").isEmpty)
+    }
+
     @Test("The limit is the operator's setting")
     func setting() async throws {
         let scene = try await Scene { $0.limits.approvedDeviceLimit = .seconds(60) }

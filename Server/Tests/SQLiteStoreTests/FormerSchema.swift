@@ -16,6 +16,7 @@ enum FormerSchema {
         DROP TABLE attested_app;
         ALTER TABLE device DROP COLUMN limited_until;
         ALTER TABLE device DROP COLUMN rested_at;
+        ALTER TABLE device DROP COLUMN is_disowned;
         DROP TABLE push;
         DROP TABLE used_push_budget;
         DROP TABLE receipt;

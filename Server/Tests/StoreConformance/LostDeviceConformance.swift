@@ -49,6 +49,11 @@ public enum LostDeviceConformance {
                 try await store.account(id: Self.alice, ofDevice: "device-phone") == nil, "its token opens nothing")
             let proving = try await store.device(ofKey: Self.keys("phone").signing.name)
             try expect(proving?.isGone == false && proving?.standing.mayAuthenticate == false, "it rests")
+            for (name, isKey) in [("phone", false), ("tablet", true)] {
+                try expect(
+                    try await store.isKey(Self.keys(name).signing.name, ofDevice: "device-\(name)") == isKey,
+                    "the key of the \(name) proves something: \(isKey)")
+            }
             try expect(
                 try await store.credentials(accountID: Self.alice).count { $0.isActive } == 2, "no key is taken away")
         },
@@ -63,6 +68,22 @@ public enum LostDeviceConformance {
             try expect(try await store.dispatchTargets(accountID: Self.alice) == before, "with its push address")
             try expect(try await Self.isActive("phone", store) == true, "its key counts")
             try expect(try await store.notices(accountID: Self.alice, limit: 9).count == 2, "two notices")
+        },
+        ConformanceCheck("a device whose approval was disowned is taken back by an operator, and then is as any other") {
+            store in
+            try await Self.fill(store)
+            var registration = sampleRegistration("disowned")
+            let standing = DeviceStanding(restedAt: .start, isDisowned: true)
+            registration.device.standing = standing
+            try await addDevice(store, registration)
+            try expect(try await store.devices(accountID: Self.alice).last?.standing == standing, "as it was kept")
+            var report = Self.report("disowned")
+            try expect(try await !store.returnDevice(report), "the person does not take it back")
+            try expect(try await !store.restDevice(report), "it rests already")
+            report.audit.actor = "carol"
+            try expect(try await store.returnDevice(report), "the operator gives it back")
+            try expect(
+                try await store.devices(accountID: Self.alice).last?.standing == DeviceStanding(), "without a mark")
         },
         ConformanceCheck("every registration of a phone rests and returns with it") { store in
             try await Self.fill(store)

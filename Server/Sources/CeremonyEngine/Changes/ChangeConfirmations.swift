@@ -101,7 +101,8 @@ public struct ChangeConfirmations: CeremonyPart {
     }
 
     /// `true` if the account has a phone that confirms its changes, also if the phone is reported as lost: a report makes
-    /// no other way worth more. Cost: three queries.
+    /// no other way worth more. A phone whose approval the person has disowned is no phone of the account. Cost: three
+    /// queries.
     public func hasPhone(accountID: String) async throws -> Bool { try await self.kind(of: accountID) != nil }
 
     /// Returns the kind of ceremony in which the account's phone signs; `nil` for an account without a phone.
@@ -109,6 +110,9 @@ public struct ChangeConfirmations: CeremonyPart {
     /// A phone that is reported as lost counts, although it cannot answer: otherwise a stranger with the password could
     /// report the phone, and then change the account without it. Only the return of a device is confirmed without these
     /// phones, because the account then has no more than before the report.
+    ///
+    /// A phone whose approval the person has disowned is somebody else's and never counts: the means that disowned the
+    /// approval are older than the phone.
     ///
     /// - Parameter moment: Only phones and keys from before this moment count; `nil` for all.
     private func kind(
@@ -132,7 +136,7 @@ public struct ChangeConfirmations: CeremonyPart {
         // A phone in use answers before a phone that cannot.
         if let kind = kind(without: lost) { return kind }
         if case .returnOfDevice? = change { return nil }
-        return kind(without: [])
+        return kind(without: lost.filter(\.standing.isDisowned))
     }
 
     /// `true` if every means of a change's confirmation existed before a moment and still exists: the device that

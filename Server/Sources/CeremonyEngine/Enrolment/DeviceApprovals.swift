@@ -153,14 +153,15 @@ public struct DeviceApprovals: CeremonyPart {
             record.accountID?.hasSameBytes(as: device.accountID) == true,
             try await self.store.isKey(approver, ofDevice: device.deviceID)
         else { throw CeremonyError(.forbidden) }
-        guard now < record.expiresAt, let facts = try AskingDevice(of: record), let added = record.deviceID else {
+        guard now < record.expiresAt, let facts = try AskingDevice(of: record) else {
             throw CeremonyError(.wrongState)
         }
         guard answer.isNumber(facts.number) else {
             try await self.refuse(id, by: device, at: now)
             throw CeremonyError(.wrongNumber)
         }
-        let name = try await self.deviceName(of: record)
+        // An operator may have removed the device since.
+        guard let new = try await self.device(of: record) else { throw CeremonyError(.wrongState) }
         let letter = try await self.letters.writer(device.accountID)
         let (noticeID, changeID) = (self.newIdentifier(), self.newIdentifier())
         return (
@@ -180,11 +181,13 @@ public struct DeviceApprovals: CeremonyPart {
                         detail: device.deviceID))
                 change.notices = [
                     NoticeRecord(
-                        id: noticeID, accountID: device.accountID, kind: .deviceApproved, at: now, subject: name)
+                        id: noticeID, accountID: device.accountID, kind: .deviceApproved, at: now, subject: new.name)
                 ]
+                // The change begins with the device: the new device itself is no means from before its addition, by which
+                // the addition could be disowned or reclaimed.
                 let made = AccountChangeRecord(
-                    id: changeID, accountID: device.accountID, addition: .approvedDevice(added),
-                    words: "a device approved by a device", madeAt: now)
+                    id: changeID, accountID: device.accountID, addition: .approvedDevice(new.id),
+                    words: "a device approved by a device", madeAt: new.createdAt, decidedAt: now)
                 change.accountChange = (made, letter(made))
                 return change
             }
@@ -215,8 +218,11 @@ public struct DeviceApprovals: CeremonyPart {
     }
 
     private func deviceName(of record: CeremonyRecord) async throws -> String {
-        let devices = try await self.store.devices(accountID: record.accountID ?? "")
-        return devices.first { $0.id == record.deviceID }?.name ?? ""
+        try await self.device(of: record)?.name ?? ""
+    }
+
+    private func device(of record: CeremonyRecord) async throws -> DeviceRecord? {
+        try await self.store.devices(accountID: record.accountID ?? "").first { $0.id == record.deviceID }
     }
 }
 

@@ -121,6 +121,6 @@ public protocol DeviceIdentityStore: Sendable {
     func device(ofKey name: String) async throws -> ProvingDevice?
 
     /// Returns `true` if the registration has the signing key of that name, also if the registration is pending or
-    /// recently removed.
+    /// recently removed. A registration that is reported as lost has no key here.
     func isKey(_ name: String, ofDevice id: String) async throws -> Bool
 }

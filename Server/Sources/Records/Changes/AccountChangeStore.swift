@@ -43,11 +43,13 @@ public struct AccountChangeRecord: Sendable, Equatable {
     public let addition: AccountAddition
     /// The change in a few words, for letters and pages. Sealed at rest.
     public let words: String
-    /// The moment at which the change was confirmed for the last time before it was made.
+    /// The moment at which the change was confirmed for the last time before it was made; for a device that another
+    /// device approved the moment at which the device answered, because the device itself is then no means from before
+    /// the change.
     public let madeAt: Timestamp
     /// The latest decision.
     public let state: State
-    /// The moment of the latest decision; for a change that stands ``madeAt``.
+    /// The moment of the latest decision; for a change that stands the moment at which the change was made.
     public let decidedAt: Timestamp
 
     /// Describes a change.

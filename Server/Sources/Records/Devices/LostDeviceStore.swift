@@ -11,6 +11,9 @@ public struct LostDeviceReport: Sendable, Equatable {
     /// The letters, one for each confirmed address of the person.
     public var mails: [MailRecord]
 
+    /// `true` if an operator reports; `false` for the person.
+    package var isByOperator: Bool { self.audit.actor != nil }
+
     /// Makes a report of these values.
     public init(
         deviceID: String, accountID: String, audit: AuditEvent, notice: NoticeRecord, mails: [MailRecord] = []
@@ -35,7 +38,7 @@ public protocol LostDeviceStore: Sendable {
     /// Ends the rest of a device, and of every other registration of the same phone. Ended sessions stay ended.
     ///
     /// Must be a single step. Returns `false`, and changes nothing, if the account has no such device, or the device
-    /// does not rest.
+    /// does not rest. The same holds for a device whose approval the person has disowned, if the report has no operator.
     func returnDevice(_ report: LostDeviceReport) async throws -> Bool
 }
 

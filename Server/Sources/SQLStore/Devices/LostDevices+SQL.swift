@@ -21,7 +21,8 @@ extension SQLStore: LostDeviceStore {
             Step(
                 "device.return", guards: [.exclusive(.account, id: report.accountID)], isolation: .readCommitted),
             on: { db in
-                try RestedDeviceRows(db).phone(of: report.deviceID, accountID: report.accountID)?.returning
+                try RestedDeviceRows(db).phone(of: report.deviceID, accountID: report.accountID)?
+                    .returning(byOperator: report.isByOperator)
             }
         ) { [sealing] db, devices in
             try RestedDeviceRows(db).wake(devices)

@@ -7,7 +7,7 @@ enum DeviceColumn: Int, TableColumn {
     static let table = "device"
     static let selection = Self.selected()
 
-    case id, accountID, name, isActive, createdAt, secretCode, limitedUntil, restedAt
+    case id, accountID, name, isActive, createdAt, secretCode, limitedUntil, restedAt, isDisowned
 }
 
 /// The rows of devices.
@@ -41,12 +41,13 @@ struct DeviceRows {
         try self.db.run(
             """
             INSERT INTO device (
-                id, account_id, name, is_active, created_at, secret_code, limited_until, rested_at
-            ) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                id, account_id, name, is_active, created_at, secret_code, limited_until, rested_at, is_disowned
+            ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 device.id, device.accountID, name, device.isActive, device.createdAt.milliseconds,
                 device.secretCode, device.standing.limitedUntil?.milliseconds, device.standing.restedAt?.milliseconds,
+                device.standing.isDisowned,
             ])
         try CredentialRows(self.db).insert(registration.credentials, sealing)
         if let identity = registration.identity {
@@ -124,6 +125,7 @@ extension DeviceRecord {
             isActive: try row.flag(.isActive), createdAt: try row.moment(.createdAt),
             secretCode: try row.optionalBytes(.secretCode),
             standing: DeviceStanding(
-                limitedUntil: try row.optionalMoment(.limitedUntil), restedAt: try row.optionalMoment(.restedAt)))
+                limitedUntil: try row.optionalMoment(.limitedUntil), restedAt: try row.optionalMoment(.restedAt),
+                isDisowned: try row.flag(.isDisowned)))
     }
 }

@@ -13,7 +13,7 @@ struct RestedDeviceRows {
     func phone(of id: String, accountID: String) throws -> LostPhone? {
         let registrations = try self.db.rows(
             """
-            SELECT id, is_active, rested_at FROM device WHERE account_id = ?2 AND (id = ?1 OR id IN (
+            SELECT id, is_active, rested_at, is_disowned FROM device WHERE account_id = ?2 AND (id = ?1 OR id IN (
                 SELECT other.device_id FROM device_identity AS own JOIN device_identity AS other
                 ON other.signing_code = own.signing_code WHERE own.device_id = ?1))
             ORDER BY number
@@ -21,7 +21,7 @@ struct RestedDeviceRows {
         ) { row in
             LostPhone.Registration(
                 id: try row.text("id"), isActive: try row.flag("is_active"),
-                restedAt: try row.optionalMoment("rested_at"))
+                restedAt: try row.optionalMoment("rested_at"), isDisowned: try row.flag("is_disowned"))
         }
         return LostPhone(named: id, among: registrations)
     }
@@ -44,7 +44,9 @@ struct RestedDeviceRows {
 
     /// Ends the rest of devices.
     func wake(_ devices: [String]) throws {
-        for id in devices { try self.db.run("UPDATE device SET rested_at = NULL WHERE id = ?", [id]) }
+        for id in devices {
+            try self.db.run("UPDATE device SET rested_at = NULL, is_disowned = 0 WHERE id = ?", [id])
+        }
     }
 
     /// Keeps the notice and the letters of a report.

@@ -68,8 +68,9 @@ struct RestingRows {
             }
         case .approvedDevice(let device):
             try self.db.run(
-                "UPDATE device SET rested_at = ? WHERE id = ? AND account_id = ? AND rested_at IS NULL",
-                [now.milliseconds, device, account])
+                """
+                UPDATE device SET rested_at = COALESCE(rested_at, ?), is_disowned = 1 WHERE id = ? AND account_id = ?
+                """, [now.milliseconds, device, account])
         case .recoveryCodes:
             try self.takeOver("recovery_code", where: "account_id = ?2", change: id, [account])
             try self.move(.recoveryCodes, where: "account_id = ?2", change: id, [account])
@@ -166,10 +167,12 @@ struct RestingRows {
             UPDATE activation SET is_permanent = 0
             WHERE device_id IN (SELECT device_id FROM rested_activation WHERE change_id = ?)
             """, [change.id])
-        // A device that was reported as lost, before or since, rests on.
+        // A device that was reported as lost before rests on.
         try self.db.run(
-            "UPDATE device SET rested_at = NULL WHERE id = ? AND account_id = ? AND rested_at = ?",
-            [change.addition.approvedDevice, change.accountID, change.decidedAt.milliseconds])
+            """
+            UPDATE device SET is_disowned = 0, rested_at = NULLIF(rested_at, ?3)
+            WHERE id = ?1 AND account_id = ?2 AND is_disowned = 1
+            """, [change.addition.approvedDevice, change.accountID, change.decidedAt.milliseconds])
         try self.restOnBesideFactor(change)
         for table in RestingTable.all { try self.putBack(table, change) }
         for attribute in [PersonalAttribute.email, .phoneNumber] {

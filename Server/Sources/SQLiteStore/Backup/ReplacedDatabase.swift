@@ -228,8 +228,8 @@ struct ReplacedDatabase {
             { _ in
                 [
                     """
-                    UPDATE main.device SET rested_at =
-                        (SELECT rested_at FROM replaced.device AS theirs WHERE theirs.id = device.id)
+                    UPDATE main.device SET (rested_at, is_disowned) =
+                        (SELECT rested_at, is_disowned FROM replaced.device AS theirs WHERE theirs.id = device.id)
                     WHERE rested_at IS NULL AND id IN (SELECT id FROM replaced.device WHERE rested_at IS NOT NULL)
                     """
                 ]

@@ -260,13 +260,14 @@ extension Migration {
                 """)
     }
 
-    /// Adds the time until which an approved device approves, removes and recovers nothing, and the time since which a
-    /// device is reported as lost. An existing device has neither.
+    /// Adds the time until which an approved device approves, removes and recovers nothing, the time since which a device
+    /// is reported as lost, and the mark of a device whose approval was disowned. An existing device has none.
     static let deviceStanding = Migration(name: "the standing of devices") { db, _ in
         try db.execute(
             sql: """
                 ALTER TABLE device ADD COLUMN limited_until INTEGER;
                 ALTER TABLE device ADD COLUMN rested_at INTEGER;
+                ALTER TABLE device ADD COLUMN is_disowned INTEGER NOT NULL DEFAULT 0;
                 """)
     }
 

@@ -8,11 +8,15 @@ public struct DeviceStanding: Sendable, Equatable {
     public var limitedUntil: Timestamp?
     /// The moment since which the device is reported as lost and authenticates nowhere; `nil` for a device in use.
     public var restedAt: Timestamp?
+    /// `true` if the person has said that somebody else had the device approved. Such a device rests, is no device of the
+    /// person, and comes back by another word of the person about the approval or by an operator.
+    public var isDisowned: Bool
 
     /// Describes a device's standing. The default is a device in use, without limits.
-    public init(limitedUntil: Timestamp? = nil, restedAt: Timestamp? = nil) {
+    public init(limitedUntil: Timestamp? = nil, restedAt: Timestamp? = nil, isDisowned: Bool = false) {
         self.limitedUntil = limitedUntil
         self.restedAt = restedAt
+        self.isDisowned = isDisowned
     }
 
     /// Returns `true` if the device may approve, remove and recover at `now`, and object to a recovery. A device that is

@@ -10,12 +10,15 @@ package struct LostPhone: Sendable, Equatable {
         package let isActive: Bool
         /// The moment since which the device rests; `nil` for a device in use.
         package let restedAt: Timestamp?
+        /// `true` if the person has disowned the device's approval (``DeviceStanding/isDisowned``).
+        package let isDisowned: Bool
 
         /// Describes a registration.
-        package init(id: String, isActive: Bool, restedAt: Timestamp?) {
+        package init(id: String, isActive: Bool, restedAt: Timestamp?, isDisowned: Bool = false) {
             self.id = id
             self.isActive = isActive
             self.restedAt = restedAt
+            self.isDisowned = isDisowned
         }
     }
 
@@ -36,8 +39,11 @@ package struct LostPhone: Sendable, Equatable {
         self.named.restedAt == nil ? self.all.filter { $0.restedAt == nil }.map(\.id) : nil
     }
 
-    /// The devices that rest no longer after the phone's return; `nil` if the named device does not rest.
-    package var returning: [String]? {
-        self.named.restedAt == nil ? nil : self.all.filter { $0.restedAt != nil }.map(\.id)
+    /// Returns the devices that rest no longer after the phone's return; `nil` if the named device does not rest, or may
+    /// not return in this way. An operator gives every device back. The person takes back no device whose approval the
+    /// person has disowned: the word about the approval is taken back in its own way.
+    package func returning(byOperator: Bool) -> [String]? {
+        let returning = self.all.filter { $0.restedAt != nil && (byOperator || !$0.isDisowned) }
+        return returning.contains(self.named) ? returning.map(\.id) : nil
     }
 }
