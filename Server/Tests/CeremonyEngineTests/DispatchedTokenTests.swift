@@ -200,6 +200,24 @@ struct DispatchedTokenTests {
         await #expect(throws: CeremonyError(.notProven)) { try await scene.redeem(payload, by: scene.first) }
     }
 
+    @Test("A device that is reported as lost redeems nothing, and redeems again after its return")
+    func lost() async throws {
+        let scene = try await Scene()
+        let (_, payload) = try await scene.dispatch()
+        func report(_ id: String) -> LostDeviceReport {
+            LostDeviceReport(
+                deviceID: scene.target.deviceID, accountID: scene.account.id,
+                audit: AuditEvent(.deviceRested, at: scene.server.clock.now, accountID: scene.account.id),
+                notice: NoticeRecord(
+                    id: id, accountID: scene.account.id, kind: .deviceRested, at: scene.server.clock.now,
+                    subject: "Phone"))
+        }
+        #expect(try await scene.server.database.restDevice(report("lost")))
+        await #expect(throws: CeremonyError(.notProven)) { try await scene.redeem(payload, by: scene.first) }
+        #expect(try await scene.server.database.returnDevice(report("found")))
+        #expect(try await scene.redeem(payload, by: scene.first).statusCode == .ok)
+    }
+
     @Test("A phone that enrolled anew with the same keys redeems what was dispatched to its former registration")
     func enrolledAnew() async throws {
         let scene = try await Scene()

@@ -21,7 +21,8 @@ public struct Redemptions: CeremonyPart {
     ///
     /// The token of an operation that was dispatched to a device needs the proof of this device. Without the device's
     /// proof `notProven` is thrown: the attempt counts as a worthless token, and the token is not used up. `prover` is
-    /// the device that proved the request; a removed device gets nothing but a deregistration that was carried out.
+    /// the device that proved the request; a removed device gets nothing but a deregistration that was carried out, and a
+    /// device that is reported as lost gets nothing.
     ///
     /// Readers look up a token or a code, and only a redeemable token reaches the writer (decision 17). `source` has a
     /// budget of worthless tokens; past the budget `tooManyRequests` is thrown in place of `tokenUnknown`. A right
@@ -63,7 +64,7 @@ public struct Redemptions: CeremonyPart {
     private func asker(_ prover: DeviceProofs.Prover?, _ digest: [UInt8]) async throws -> Asker? {
         guard let prover else { return nil }
         let device = prover.device.deviceID
-        var registrations = [device]
+        var registrations = prover.standing.mayAuthenticate ? [device] : []
         if let target = try await self.store.ceremony(ofToken: digest)?.ceremony.target,
             !target.deviceID.hasSameBytes(as: device),
             try await self.store.isKey(prover.keyName, ofDevice: target.deviceID)

@@ -119,12 +119,17 @@ struct DeviceAuthorization: Sendable {
 
     private static func checkPresence(of prover: DeviceProofs.Prover) throws {
         guard !prover.isGone else { throw Self.refused(.notProven) }
-        guard prover.standing.mayAuthenticate else {
+        try Self.checkUse(of: prover)
+        _ = try Self.unlocked(prover.account)
+    }
+
+    /// Throws a 403 ``Problem`` for a device that is reported as lost. A removed device is not judged here.
+    static func checkUse(of prover: DeviceProofs.Prover) throws {
+        guard prover.isGone || prover.standing.mayAuthenticate else {
             throw Problem(
                 .forbidden, "device-rested",
                 "The device is reported as lost. It comes back by another way of its account, or by an operator.")
         }
-        _ = try Self.unlocked(prover.account)
     }
 
     /// The answer to a proof by a key that is not the key of the named device.

@@ -46,6 +46,7 @@ struct RedeemRoutes: Sendable {
         let prover =
             DeviceAuthorization.isProof(in: request)
             ? try await self.devices.prover(of: request, at: path.rawValue, body: bytes, context) : nil
+        try prover.map { try DeviceAuthorization.checkUse(of: $0) }
         var reason: String?
         let answer = try await self.redemptions.redeem(
             token: token, operation: path.operation, by: prover, source: context.source
