@@ -786,6 +786,13 @@ extension English: Language {
                 link: self.words(.ownDevices))
         case .deviceReturned(let name):
             .init("\(name) is in use again", "It signs you in as before.", link: self.words(.ownDevices))
+        case .deviceIsLimited(let until):
+            .init(
+                "Not by this device yet",
+                """
+                You have signed in by a device that was added a short time ago. Until \(until) it reports no other device \
+                as lost. Sign in by another device, or in another way.
+                """, link: self.words(.ownDevices))
         case .tooManyCodes:
             .init(
                 "No code was made", "As many codes wait for a device as can be. Take one of them back first.",

@@ -77,6 +77,8 @@ public enum Notice: Sendable {
     case deviceEnded
     /// A device was reported as lost, or signs the person in again.
     case deviceRests(String), deviceReturned(String)
+    /// The person has signed in by a device that may not report other devices yet.
+    case deviceIsLimited(until: String)
     /// As many codes wait as can be.
     case tooManyCodes
     /// A device, or a value, has its name.

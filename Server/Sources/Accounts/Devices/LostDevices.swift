@@ -1,5 +1,5 @@
 public import Records
-import _Primitives
+public import _Primitives
 
 /// Lost devices: the reports by people and operators, and the return of a device that was found again.
 ///
@@ -18,6 +18,26 @@ public struct LostDevices: Sendable {
         try await self.accounts.store.devices(accountID: accountID).filter(\.isActive)
     }
 
+    /// Returns the moment from which a person may report a device of an account; `nil` if the person may do so now.
+    ///
+    /// A person who has signed in by a device that another device approved a short time ago reports this device alone:
+    /// otherwise the new device could take the other devices, by which its addition is disowned, out of use
+    /// (decision 127).
+    ///
+    /// - Parameter signedIn: The device by which the person has signed in; `nil` for another way.
+    ///
+    /// Cost: at most one query.
+    public func reportableFrom(
+        _ deviceID: String, accountID: String, by signedIn: String?
+    ) async throws -> Timestamp? {
+        guard let signedIn, !signedIn.hasSameBytes(as: deviceID),
+            let standing = try await self.devices(accountID: accountID)
+                .first(where: { $0.id.hasSameBytes(as: signedIn) })?.standing,
+            !standing.mayManage(at: self.accounts.time.now())
+        else { return nil }
+        return standing.limitedUntil
+    }
+
     /// Lets a device rest. Sessions that the device has authenticated end, the person's devices get a notice, and each
     /// confirmed address gets a letter. `false` if the account has no such device, or the device rests already.
     ///
@@ -33,7 +53,8 @@ public struct LostDevices: Sendable {
     }
 
     /// Ends the rest of a device. The person is told as of the report. `false` if the account has no such device, or
-    /// the device does not rest.
+    /// the device does not rest. The person does not take back a device whose approval the person has disowned
+    /// (``DeviceStanding/isDisowned``).
     ///
     /// - Parameter operator: The operator who gives the device back; `nil` for the person, whose other way has confirmed
     ///   the return.

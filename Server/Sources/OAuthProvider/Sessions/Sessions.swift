@@ -17,6 +17,8 @@ public struct ActiveSession: Sendable, Equatable {
     public let acr: String
     /// The methods (`amr`).
     public let amr: [String]
+    /// The device by which the person has signed in; `nil` for another way.
+    public let device: String?
 }
 
 /// The next step for a sign-out.
@@ -61,7 +63,7 @@ public final class Sessions: Sendable {
             ActiveSession(
                 id: $0.id, account: $0.account, authenticatedAt: $0.authentication.at,
                 isByAnotherProvider: $0.authentication.method.hasBytes(atStart: UpstreamProvider.methodPrefix),
-                acr: $0.authentication.acr, amr: $0.authentication.amr)
+                acr: $0.authentication.acr, amr: $0.authentication.amr, device: $0.authentication.device)
         }
     }
 

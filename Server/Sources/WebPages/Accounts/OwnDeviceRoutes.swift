@@ -101,9 +101,22 @@ struct OwnDeviceRoutes: Sendable {
         return .page(self.answers.pages.html(page), status: .forbidden)
     }
 
+    /// Returns the refusal of a report; `nil` if the person may report the device.
+    private func refusal(ofReportOf device: DeviceRecord, by visitor: Visitor) async throws -> Response? {
+        try await self.devices.reportableFrom(
+            device.id, accountID: visitor.active.account, by: visitor.active.device
+        ).map {
+            self.result(
+                .refused, .deviceIsLimited(until: $0.shownMinute), status: .forbidden, target: IdentityPaths.devices)
+        }
+    }
+
     @Sendable private func list(_ request: Request, _ context: ServerContext) async throws -> Response {
         guard let visitor = try await self.visitor(request) else { return self.nobody }
-        let devices = try await self.devices.devices(accountID: visitor.active.account)
+        // A device whose approval the person has disowned is not the person's. The page of changes has the approval.
+        let devices = try await self.devices.devices(accountID: visitor.active.account).filter {
+            !$0.standing.isDisowned
+        }
         return .page(
             self.answers.pages.html(
                 OwnDevicesPage(
@@ -117,7 +130,7 @@ struct OwnDeviceRoutes: Sendable {
     /// Returns the device of a request, in the state in which the question makes sense.
     private func device(_ id: String, isResting: Bool, of visitor: Visitor) async throws -> DeviceRecord? {
         try await self.devices.devices(accountID: visitor.active.account).first {
-            $0.id.hasSameBytes(as: id) && $0.standing.mayAuthenticate != isResting
+            $0.id.hasSameBytes(as: id) && $0.standing.mayAuthenticate != isResting && !$0.standing.isDisowned
         }
     }
 
@@ -126,6 +139,7 @@ struct OwnDeviceRoutes: Sendable {
         guard let visitor = try await self.visitor(request) else { return self.nobody }
         guard visitor.active.isFresh(at: self.time.now(), self.limits) else { return self.stale(context) }
         guard let device = try await self.device(id, isResting: !isReport, of: visitor) else { return self.gone }
+        if isReport, let refusal = try await self.refusal(ofReportOf: device, by: visitor) { return refusal }
         var fields = [("confirmation", self.cookies.formToken(visitor.session)), ("device", device.id)]
         let confirmed = try await self.changes.confirmed(request, accountID: visitor.active.account)
         if let confirmed, !isReport, confirmed.change == .returnOfDevice(id: device.id, name: device.name) {
@@ -159,6 +173,7 @@ struct OwnDeviceRoutes: Sendable {
         switch try await self.read(isReport: true, request, context) {
         case .refused(let response): return response
         case .form(_, let visitor, let device):
+            if let refusal = try await self.refusal(ofReportOf: device, by: visitor) { return refusal }
             guard try await self.devices.report(device.id, accountID: visitor.active.account) else { return self.gone }
             return self.result(.done, .deviceRests(device.name), status: .ok, target: IdentityPaths.devices)
         }

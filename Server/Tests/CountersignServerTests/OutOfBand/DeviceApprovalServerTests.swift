@@ -301,6 +301,40 @@ struct DeviceApprovalServerTests {
         }
     }
 
+    @Test("For a day a person who has signed in by the new phone reports no other phone as lost")
+    func reports() async throws {
+        try await Self.with { scene in
+            let new = try await scene.newPhone()
+            try await scene.approve(by: scene.old) { try await scene.enrol(new, by: $0) }
+            let devices = try await scene.devices()
+            let (first, second) = (try #require(devices.first), try #require(devices.last))
+            let lost = LostDevices(scene.server.assembly.passwords)
+            func from(_ device: DeviceRecord, by signedIn: DeviceRecord?) async throws -> Timestamp? {
+                try await lost.reportableFrom(device.id, accountID: device.accountID, by: signedIn?.id)
+            }
+            let limit = try #require(second.standing.limitedUntil)
+            #expect(try await from(first, by: second) == limit)
+            #expect(try await from(second, by: second) == nil, "the new phone itself")
+            #expect(try await from(second, by: first) == nil, "by the old phone")
+            #expect(try await from(first, by: nil) == nil, "by another way")
+            let browser = TestBrowser(scene.client)
+            let (request, page) = try await scene.server.signInPage(browser, try await scene.server.relyingParty())
+            _ = try await new.authenticate(try scene.server.typedPayload(page))
+            #expect(try await browser.get("/sign-in/complete?request=\(request)").status == .seeOther)
+            let path = "/account/devices/lost"
+            let other = try await browser.get("\(path)?device=\(first.id)")
+            #expect(other.status == .forbidden && other.text.contains("Not by this device yet"))
+            let own = try await browser.get("\(path)?device=\(second.id)")
+            #expect(own.status == .ok)
+            let token = try #require(own.hiddenFields.split(separator: "&").first { $0.hasPrefix("confirmation=") })
+            let posted = try await browser.post(path, form: "\(token)&device=\(first.id)")
+            #expect(posted.status == .forbidden && posted.text.contains("Not by this device yet"))
+            #expect(try await scene.devices().allSatisfy { $0.standing.restedAt == nil })
+            scene.server.clock.advance(by: .seconds(24 * 60 * 60))
+            #expect(try await from(first, by: second) == nil, "a day later")
+        }
+    }
+
     @Test("Who says that the approval was not theirs has the new device rest")
     func disowned() async throws {
         try await Self.with { scene in
@@ -321,6 +355,10 @@ struct DeviceApprovalServerTests {
             }
             #expect(try await decide(.disowned))
             #expect(try await scene.devices().map { $0.standing.restedAt != nil } == [false, true])
+            // The page of lost devices does not give back what was disowned.
+            let id = try #require(try await scene.devices().last?.id)
+            let lost = LostDevices(scene.server.assembly.passwords)
+            #expect(try await !lost.bringBack(id, accountID: account.id))
             #expect(try await decide(.reclaimed))
             #expect(try await scene.devices().allSatisfy { $0.standing.restedAt == nil })
         }
