@@ -498,7 +498,7 @@ struct DeviceApprovalTests {
         #expect(try await server.engine.changes.hasPhone(accountID: scene.account.id))
     }
 
-    @Test("A new device that an operator has removed meanwhile is not approved, and no key is suspected of being cloned")
+    @Test("A new device that an operator has removed is not approved, and no key is suspected of being cloned")
     func removedNewDevice() async throws {
         let scene = try await Scene()
         let (id, answer) = try await scene.answered(by: try TestPhone())

@@ -69,7 +69,7 @@ public enum LostDeviceConformance {
             try expect(try await Self.isActive("phone", store) == true, "its key counts")
             try expect(try await store.notices(accountID: Self.alice, limit: 9).count == 2, "two notices")
         },
-        ConformanceCheck("a device whose approval was disowned is taken back by an operator, and then is as any other") {
+        ConformanceCheck("a device whose approval was disowned comes back by an operator, and then is as any other") {
             store in
             try await Self.fill(store)
             var registration = sampleRegistration("disowned")
