@@ -139,6 +139,14 @@ extension Limits {
             remedy: "This device has changed its target too often.")
     }
 
+    /// The budget of approvals of new devices that a device begins.
+    public var deviceApprovals: BudgetTerms {
+        BudgetTerms(
+            "deviceApprovalsPerMinute", protects: .person, burst: self.deviceApprovalBurst,
+            perMinute: self.deviceApprovalsPerMinute, sources: self.countedSources,
+            remedy: "This device has begun too many approvals of new devices.")
+    }
+
     /// The budget of a client's dispatches to named people.
     public var dispatches: BudgetTerms {
         BudgetTerms(

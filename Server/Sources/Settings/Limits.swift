@@ -202,6 +202,11 @@ public struct Limits: Sendable, Equatable {
     public var targetChangeBurst = 20
     /// The changes of each device's dispatch target each minute after the burst. Past it: 429.
     public var targetChangesPerMinute = 2
+    /// The approvals of new devices that each device begins at once. A person has few phones. Each approval leaves an audit
+    /// entry. Past it: 429.
+    public var deviceApprovalBurst = 10
+    /// The approvals of new devices that each device begins each minute after the burst. Past it: 429.
+    public var deviceApprovalsPerMinute = 1
     /// The time for claiming a session after an app has opened the session for itself.
     public var inAppLifetime: Duration = .seconds(5 * 60)
     /// The time for claiming a session after the session was pushed to a person's devices, and the whole time of a sign-in

@@ -196,10 +196,15 @@ struct DeviceApprovalTests {
         #expect(try await scene.state(late.id) == .expired)
     }
 
-    @Test("A device begins as many approvals as codes are made for a page, and no more")
+    @Test("A device begins few approvals, each of which leaves an entry in the trail, and no more")
     func budget() async throws {
-        let scene = try await Scene { ($0.limits.codeBurst, $0.limits.codesPerMinute) = (2, 1) }
-        for _ in 0..<2 { _ = try await scene.approvals.begin(by: scene.approver) }
+        let scene = try await Scene()
+        let limits = Limits()
+        for _ in 0..<limits.deviceApprovalBurst { _ = try await scene.approvals.begin(by: scene.approver) }
+        await #expect(throws: CeremonyError(.tooManyRequests)) { try await scene.approvals.begin(by: scene.approver) }
+        #expect(try await scene.events("device-approval-begun").count == limits.deviceApprovalBurst)
+        scene.server.clock.advance(.seconds(60))
+        for _ in 0..<limits.deviceApprovalsPerMinute { _ = try await scene.approvals.begin(by: scene.approver) }
         await #expect(throws: CeremonyError(.tooManyRequests)) { try await scene.approvals.begin(by: scene.approver) }
     }
 

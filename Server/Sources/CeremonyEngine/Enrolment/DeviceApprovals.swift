@@ -68,7 +68,7 @@ public struct DeviceApprovals: CeremonyPart {
     public func begin(by approver: ApprovingDevice) async throws -> EnrolmentLink {
         try await self.limitsOfDevices.check(approver.device)
         let now = self.time.now()
-        try CeremonyError.throwShortage(self.budgets.codes.spend(approver.device.deviceID, at: now))
+        try CeremonyError.throwShortage(self.budgets.deviceApprovals.spend(approver.device.deviceID, at: now))
         let expiresAt = now + self.limits.deviceApprovalLifetime
         let codes = DispatchCodes(expiresAt: expiresAt, random: self.random, limits: self.limits)
         let ceremony = CeremonyRecord(

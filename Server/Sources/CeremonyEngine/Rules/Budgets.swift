@@ -16,6 +16,7 @@ struct Budgets: Sendable {
     let provenRequests: Budget
     /// Changes of a device's dispatch target.
     let targetChanges: Budget
+    let deviceApprovals: Budget
     /// A client's dispatches to named people.
     let dispatches: Budget
     /// A client's dispatches without a named person.
@@ -39,6 +40,7 @@ struct Budgets: Sendable {
         self.refusals = Budget(limits.refusals)
         self.provenRequests = Budget(limits.provenRequests)
         self.targetChanges = Budget(limits.targetChanges)
+        self.deviceApprovals = Budget(limits.deviceApprovals)
         self.dispatches = Budget(limits.dispatches)
         self.openDispatches = Budget(limits.openDispatches)
         self.personDispatches = Budget(limits.personDispatches)

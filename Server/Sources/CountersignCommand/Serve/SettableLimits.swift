@@ -49,6 +49,7 @@ enum SettableLimits {
         "recoveryCodeAttempts": \.passwords.recoveryCodeAttempts,
         "provenRequestBurst": \.provenRequestBurst, "provenRequestsPerMinute": \.provenRequestsPerMinute,
         "targetChangeBurst": \.targetChangeBurst, "targetChangesPerMinute": \.targetChangesPerMinute,
+        "deviceApprovalBurst": \.deviceApprovalBurst, "deviceApprovalsPerMinute": \.deviceApprovalsPerMinute,
         "pushesPerRequester": \.push.pushesPerRequester, "pushesPerRequesterDay": \.push.pushesPerRequesterDay,
         "pushesPerPerson": \.push.pushesPerPerson, "pushesPerPersonDay": \.push.pushesPerPersonDay,
         "pushedRequestBurst": \.oauth.pushedRequestBurst,

@@ -135,6 +135,24 @@ struct DispatchedTokenRoutesTests {
         }
     }
 
+    @Test("A phone that is reported as lost gets 403 for its own token, which is not spent")
+    func lost() async throws {
+        try await Self.with { scene, bank in
+            let account = try await scene.server.assembly.directory.account(written: "alice")
+            let device = try #require(try await scene.server.database.devices(accountID: account.id).first)
+            let lost = LostDevices(scene.server.assembly.passwords)
+            #expect(try await lost.report(device.id, accountID: account.id))
+            let refused = await #expect(throws: (any Error).self) {
+                try await scene.phone.authenticate(scene.payload)
+            }
+            #expect((refused as? OperationError)?.httpStatus == 403)
+            #expect(try await lost.bringBack(device.id, accountID: account.id))
+            scene.phone.person.script.numbers = [try scene.answer.requiredString("number")]
+            _ = try await scene.phone.authenticate(scene.payload)
+            #expect(try await scene.status(bank)["status"] == .string("succeeded"))
+        }
+    }
+
     @Test("A code for any device needs no proof, and a valid proof beside it does no harm")
     func codes() async throws {
         try await Self.with { scene, bank in
