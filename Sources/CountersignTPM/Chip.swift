@@ -52,6 +52,8 @@ final class Chip {
     private let context: OpaquePointer
     private var transport: OpaquePointer?
     private var inside: [Object] = []
+    /// `true` once the chip was asked to use a key, and with it to judge the key's secret.
+    private(set) var wasAsked = false
 
     /// Runs `body` in a conversation with the chip at a place. Throws ``ChipFailure``, and the errors of `body`.
     static func talking<Value>(at place: String, _ body: (Chip) throws -> Value) throws -> Value {
@@ -230,6 +232,7 @@ extension Chip {
         ticket.hierarchy = TPMNumber.nullHierarchy
         var result: UnsafeMutablePointer<TPMT_SIGNATURE>?
         try self.encrypt(.nothing, in: session)
+        self.wasAsked = true
         try self.checked(
             Esys_Sign(
                 self.context, key, session, Self.nobody, Self.nobody, &value, &scheme, &ticket, &result))
@@ -243,6 +246,7 @@ extension Chip {
         value.point.y.set(point[33..<65])
         var result: UnsafeMutablePointer<TPM2B_ECC_POINT>?
         try self.encrypt(.answer, in: session)
+        self.wasAsked = true
         try self.checked(
             Esys_ECDH_ZGen(self.context, key, session, Self.nobody, Self.nobody, &value, &result))
         return SecretBytes(try self.taking(result).point.x.padded)
@@ -258,6 +262,7 @@ extension Chip {
         secret.withBytes { value.set($0) }
         var result: UnsafeMutablePointer<TPM2B_PRIVATE>?
         try self.encrypt(.command, in: session)
+        self.wasAsked = true
         try self.checked(
             Esys_ObjectChangeAuth(
                 self.context, key, parent, session, Self.nobody, Self.nobody, &value, &result))
@@ -276,6 +281,7 @@ extension Chip {
         var statement: UnsafeMutablePointer<TPM2B_ATTEST>?
         var signature: UnsafeMutablePointer<TPMT_SIGNATURE>?
         try self.encrypt(.nothing, in: session)
+        self.wasAsked = true
         try self.checked(
             Esys_Certify(
                 self.context, key, attestationKey, session, Self.noSecret, Self.nobody, &value, &scheme, &statement,

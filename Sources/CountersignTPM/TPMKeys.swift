@@ -18,7 +18,8 @@ public import _Primitives
 /// faces and the device's passcode are judged by the operating system, in software.
 ///
 /// Errors beside those of ``UAFClient/DeviceKeys``: ``UAFClient/StorageError`` `unsupported` from
-/// ``init(tcti:fingerprintSensor:faceSensor:devicePasscode:)``, and later `unavailable` if the chip does not answer.
+/// ``init(tcti:fingerprintSensor:faceSensor:devicePasscode:)``, and later `unavailable` if the chip does not answer. A
+/// typed secret that the chip was not asked about is ``UAFClient/DeviceKeyError`` `uncounted`.
 ///
 /// tpm2-tss itself writes refused commands to the standard error, without secrets. The environment variable
 /// `TSS2_LOG=all+NONE` prevents this.
@@ -239,17 +240,26 @@ extension TPMKeys {
     /// Runs `body` in a conversation with the chip, and names failures of the chip as failures of keys. `isJudging`
     /// says if the chip judges a typed secret.
     private func talking<Value>(judging isJudging: Bool, _ body: (Chip) throws -> Value) throws -> Value {
+        var wasAsked = false
         do {
-            return try Chip.talking(at: self.place, body)
+            return try Chip.talking(at: self.place) { chip in
+                defer { wasAsked = chip.wasAsked }
+                return try body(chip)
+            }
         } catch let failure as ChipFailure {
+            let reason: String
             switch failure {
-            case .wrongSecret: throw isJudging ? DeviceKeyError.wrongSecret : .closed
+            case .wrongSecret where wasAsked: throw isJudging ? DeviceKeyError.wrongSecret : .closed
+            case .wrongSecret: reason = "the owner's hierarchy of the TPM has a password"
             case .lockedOut: throw DeviceKeyError.lockedOut
             case .foreignKey: throw DeviceKeyError.closed
-            case .absent: throw StorageError(.unavailable, "the TPM does not answer")
-            case .other(let answer):
-                throw StorageError(.unavailable, "the TPM has answered 0x\(String(answer, radix: 16))")
+            case .absent: reason = "the TPM does not answer"
+            case .other(let answer): reason = "the TPM has answered 0x\(String(answer, radix: 16))"
             }
+            let error = StorageError(.unavailable, reason)
+            // A chip that was asked may have judged the secret, and nobody can tell.
+            guard isJudging, !wasAsked else { throw error }
+            throw DeviceKeyError.uncounted(error)
         }
     }
 

@@ -82,6 +82,18 @@ struct EnclaveKeysTests {
         await #expect(throws: DeviceKeyError.closed) { try await self.sign(key, .system(SystemPrompt())) }
     }
 
+    @Test("a chip that fails takes no try for a right secret, and a wrong secret is found out still")
+    func failingChip() async throws {
+        let key = try self.keys.make(self.name, owner: "alice", lock: .secret(SecretBytes([1, 2])))
+        self.chip.refuse(SystemRefusal(.security, -25_308))
+        await #expect(throws: DeviceKeyError.uncounted(StorageError(.locked, ""))) {
+            try await self.sign(key, .secret(SecretBytes([1, 2])))
+        }
+        await #expect(throws: DeviceKeyError.wrongSecret) { try await self.sign(key, .secret(SecretBytes([1, 3]))) }
+        self.chip.refuse(nil)
+        #expect(try self.isSigned(try await self.sign(key, .secret(SecretBytes([1, 2]))), by: key))
+    }
+
     @Test("a changed secret needs no new key, and the former handle stays good for the former secret")
     func relock() async throws {
         let old = SecretBytes([1])

@@ -180,6 +180,18 @@ struct ChipModuleTests {
         #expect(try await Self.sign(module, name, "135790") > 1)
     }
 
+    @Test("A chip that does not answer takes none of the person's attempts") func absent() async throws {
+        let module = try self.module(InMemoryStorage())
+        let name = try await Self.register(module).name
+        try self.chip.stop()
+        for _ in 1...6 {
+            await #expect(throws: StorageError(.unavailable, "")) { try await Self.sign(module, name, "135790") }
+        }
+        #expect(try await module.protectionStatus(of: name) == .unlocked)
+        try self.chip.start()
+        #expect(try await Self.sign(module, name, "135790") > 1)
+    }
+
     @Test("A copy of old storage brings the SDK's attempts back, and none of the chip's; and it has the old counter")
     func oldStorage() async throws {
         let storage = InMemoryStorage()

@@ -199,7 +199,7 @@ struct TPMKeysTests {
         #expect(throws: StorageError(.unsupported, "")) { try TPMKeys(tcti: "no-such-way:") }
         let key = try self.keys.make(Sample.name(), owner: "alice", lock: .secret(Sample.pin))
         try self.chip.stop()
-        await #expect(throws: StorageError(.unavailable, "")) {
+        await #expect(throws: DeviceKeyError.uncounted(StorageError(.unavailable, ""))) {
             try await self.signature(key.handle, Sample.name(), .secret(Sample.pin))
         }
         #expect(throws: StorageError(.unavailable, "")) {
@@ -213,6 +213,26 @@ struct TPMKeysTests {
     func ownersPassword() throws {
         try self.chip.command("tpm2_changeauth", "-c", "owner", "secret")
         #expect(throws: StorageError(.unsupported, "")) { try self.chip.keys() }
+        #expect(try self.chip.countedFailures() == 0)
+    }
+
+    @Test("A password that the owner sets later is no wrong secret of the person, and ends no key")
+    func laterOwnersPassword() async throws {
+        let key = try self.keys.make(Sample.name(), owner: "alice", lock: .secret(Sample.pin))
+        let silent = try self.keys.make(Sample.name(2), owner: "", lock: .none)
+        try self.chip.command("tpm2_changeauth", "-c", "owner", "secret")
+        let uncounted = DeviceKeyError.uncounted(StorageError(.unavailable, ""))
+        await #expect(throws: uncounted) {
+            try await self.signature(key.handle, Sample.name(), .secret(Sample.pin))
+        }
+        #expect(throws: uncounted) {
+            try self.keys.relock(key.handle, of: Sample.name(), from: Sample.pin, to: Sample.newPin)
+        }
+        await #expect(throws: StorageError(.unavailable, "")) {
+            try await self.signature(silent.handle, Sample.name(2))
+        }
+        try self.chip.command("tpm2_changeauth", "-c", "owner", "-p", "secret")
+        #expect(key.hasSigned(Sample.message, try await self.signature(key.handle, Sample.name(), .secret(Sample.pin))))
         #expect(try self.chip.countedFailures() == 0)
     }
 
@@ -290,7 +310,7 @@ struct ChipPlacesTests {
         let keys = try chip.keys()
         let key = try keys.make(Sample.name(), owner: "alice", lock: .secret(Sample.pin))
         for place in 1...3 { try chip.command("tpm2_createprimary", "-Q", "-c", "\(chip.folder)/\(place).ctx") }
-        await #expect(throws: StorageError(.unavailable, "")) {
+        await #expect(throws: DeviceKeyError.uncounted(StorageError(.unavailable, ""))) {
             try await keys.sign(Sample.message, with: key.handle, of: Sample.name(), unlocking: .secret(Sample.pin))
         }
         #expect(try chip.occupiedPlaces() == 3)

@@ -50,7 +50,12 @@ package struct EnclaveKeys: DeviceKeys {
             return try self.using(opened) { try self.chip.sign(message, by: opened.blob, approvedBy: nil) }
         case (.secret, .secret(let secret)):
             let blob = try opened.blob(under: secret, of: name)
-            return try self.using(opened) { try self.chip.sign(message, by: blob, approvedBy: nil) }
+            do {
+                return try self.using(opened) { try self.chip.sign(message, by: blob, approvedBy: nil) }
+            } catch let error as StorageError {
+                // The secret was right, so the attempt is the person's again.
+                throw DeviceKeyError.uncounted(error)
+            }
         case (.system, .system(let prompt)):
             let approval: any PersonApproval
             do {

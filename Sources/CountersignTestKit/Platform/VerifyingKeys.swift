@@ -20,8 +20,8 @@ public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
     private var agreements: [[UInt8]: (name: DeviceKeyName, key: P256.KeyAgreement.PrivateKey)] = [:]
     /// The remaining room for keys.
     private var room = Int.max
-    /// `true` if no secret is judged.
-    private var isLocked = false
+    /// The reason why no secret is judged; `nil` if secrets are judged.
+    private var refusal: DeviceKeyError?
     private let fingerprintSensor: any BiometricSensor
     private let faceSensor: any BiometricSensor
     private let devicePasscode: any DevicePasscode
@@ -65,7 +65,12 @@ public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
     }
 
     /// Judges no secrets, like a TPM after wrong secrets of any program, or judges secrets again.
-    public func lockSecrets(_ isLocked: Bool) { self.lock.withLock { self.isLocked = isLocked } }
+    public func lockSecrets(_ isLocked: Bool) { self.lock.withLock { self.refusal = isLocked ? .lockedOut : nil } }
+
+    /// Fails with `error` before a secret is judged, like a TPM that does not answer; `nil` ends the failures.
+    public func failBeforeSecrets(_ error: StorageError?) {
+        self.lock.withLock { self.refusal = error.map { .uncounted($0) } }
+    }
 
     /// `true`: a signature verifies the person.
     public var verifiesWhileSigning: Bool { true }
@@ -147,7 +152,7 @@ public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
     }
 
     private func checkLock() throws {
-        guard !self.lock.withLock({ self.isLocked }) else { throw DeviceKeyError.lockedOut }
+        if let refusal = self.lock.withLock({ self.refusal }) { throw refusal }
     }
 
     private func entry(_ handle: [UInt8], _ name: DeviceKeyName) throws -> Entry {

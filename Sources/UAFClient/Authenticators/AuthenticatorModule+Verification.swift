@@ -162,8 +162,8 @@ extension AuthenticatorModule {
                         return (signed, signature)
                     } catch DeviceKeyError.wrongSecret {
                         lastError = .wrong
-                    } catch DeviceKeyError.lockedOut {
-                        throw try self.unjudged(record.name)
+                    } catch let error as DeviceKeyError where error.takesNoAttempt {
+                        throw try self.givingBack(record.name, error)
                     }
                 }
             case .fingerprint, .face, .devicePasscode:
@@ -198,8 +198,8 @@ extension AuthenticatorModule {
                     return .secret(typed.secret)
                 } catch DeviceKeyError.wrongSecret {
                     lastError = .wrong
-                } catch DeviceKeyError.lockedOut {
-                    throw try self.unjudged(record.name)
+                } catch let error as DeviceKeyError where error.takesNoAttempt {
+                    throw try self.givingBack(record.name, error)
                 }
             }
         case .devicePossession: unlock = .none
@@ -239,18 +239,19 @@ extension AuthenticatorModule {
         do {
             return try await body()
         } catch let error as DeviceKeyError {
+            if case .uncounted(let failure) = error { throw failure }
             if error == .gone, let record { try? self.delete([record.name]) }
             throw OperationFailure(
                 error.status, of: command, lockedBy: error == .lockedOut ? .keyStore : nil, "the key: \(error)")
         }
     }
 
-    /// Gives back the attempt that a locked key store has not judged. Returns the error of the lock.
+    /// Gives back an attempt that the key store has not counted. Returns the error of the key store.
     ///
-    /// Without this, a person who meets the store's lock a few times would lose the key for good.
-    private func unjudged(_ name: KeyName) throws -> DeviceKeyError {
+    /// Without this, a person who meets a locked or missing key store a few times would lose the key for good.
+    private func givingBack(_ name: KeyName, _ error: DeviceKeyError) throws -> DeviceKeyError {
         try self.ledger.giveBack(name.keyID.base64URL)
-        return .lockedOut
+        return error
     }
 }
 
@@ -297,8 +298,8 @@ extension AuthenticatorModule {
                     return try self.adopt(handle, salt, in: keys, as: deviceName, of: name, spent: typed.spent)
                 } catch DeviceKeyError.wrongSecret {
                     lastError = .wrong
-                } catch DeviceKeyError.lockedOut {
-                    throw try self.unjudged(name)
+                } catch let error as DeviceKeyError where error.takesNoAttempt {
+                    throw try self.givingBack(name, error)
                 }
             }
         }
@@ -577,7 +578,7 @@ extension DeviceKeyError {
         case .noRoom: .insufficientResources
         case .unattested: .attestationNotSupported
         case .lockedOut: .userLockout
-        case .wrongSecret, .closed, .unverified: .accessDenied
+        case .wrongSecret, .uncounted, .closed, .unverified: .accessDenied
         }
     }
 }

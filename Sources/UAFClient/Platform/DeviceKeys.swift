@@ -34,7 +34,7 @@ public protocol DeviceKeys: Sendable {
 
     /// Checks that a key opens, as far as possible without a signature. Keys that verify while they sign always pass.
     ///
-    /// Throws ``DeviceKeyError`` (`wrongSecret`, `lockedOut`, `closed`, `gone`) and ``StorageError``.
+    /// Throws ``DeviceKeyError`` (`wrongSecret`, `lockedOut`, `uncounted`, `closed`, `gone`) and ``StorageError``.
     func check(_ handle: [UInt8], of name: DeviceKeyName, unlocking: KeyUnlock) throws
 
     /// Signs a message. Returns the two numbers of the signature, 32 bytes each (UAF Registry,
@@ -148,6 +148,9 @@ public enum DeviceKeyError: Error, Hashable, Sendable {
     /// The key store judges no secret for some time, after wrong ones by any program of the device. The secret was not
     /// judged, and the store's time, not the person, ends this lock.
     case lockedOut
+    /// The key store has failed before it judged the secret, or after it found the secret right. The attempt counts for
+    /// nothing, and the operation ends with the error of the store.
+    case uncounted(StorageError)
     /// The key does not open: damaged, another key's handle, or the wrong access token.
     case closed
     /// The key is gone permanently, for example with the fingers that were enrolled at its creation.
@@ -158,4 +161,14 @@ public enum DeviceKeyError: Error, Hashable, Sendable {
     case unattested
     /// The operating system was asked and did not agree. The reading is never a match.
     case unverified(BiometricReading)
+}
+
+extension DeviceKeyError {
+    /// `true` if the key store has not found the secret wrong, so that the person's attempt is given back.
+    var takesNoAttempt: Bool {
+        switch self {
+        case .lockedOut, .uncounted: true
+        case .wrongSecret, .closed, .gone, .noRoom, .unattested, .unverified: false
+        }
+    }
 }

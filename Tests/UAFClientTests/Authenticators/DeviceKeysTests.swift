@@ -97,6 +97,26 @@ struct DeviceKeysTests {
         #expect(try await device.module.protectionStatus(of: name) == .unlocked)
     }
 
+    @Test("A key store that fails before it judges takes no try, and the operation ends with the store's error")
+    func uncounted() async throws {
+        let (device, keys) = try Self.device(keyStore: .tpm)
+        let name = try await device.register(AuthenticatorModel(factor: .pin, keyStore: .tpm)).name
+        keys.failBeforeSecrets(StorageError(.unavailable, ""))
+        for pin in ["135790", "111111", "135790", "135790", "135790", "135790"] {
+            await #expect(throws: StorageError(.unavailable, "")) {
+                _ = try await device.sign(name, person: TestPerson(pins: [pin]))
+            }
+            await #expect(throws: StorageError(.unavailable, "")) {
+                try await device.module.changeSecret(of: name) { _, _ in
+                    SecretChange(old: SecretBytes(utf8: pin), new: SecretBytes(utf8: "246802"))
+                }
+            }
+        }
+        #expect(try await device.module.protectionStatus(of: name) == .unlocked)
+        keys.failBeforeSecrets(nil)
+        #expect(try await device.sign(name).signCounter > 1)
+    }
+
     @Test("A try that is taken while another one is judged stays spent when that one was right")
     func triesAtOnce() async throws {
         let keys = GatedKeys()

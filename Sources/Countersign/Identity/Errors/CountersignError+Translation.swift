@@ -38,6 +38,7 @@ extension CountersignError {
         case is SensorError: CountersignError(.biometricUnavailable, "\(error)")
         case let error as ServerPinError:
             CountersignError(error == .repeatedVersion ? .malformedData : .keyRemovedBySystem, "\(error)")
+        case DeviceKeyError.uncounted(let error): CountersignError(.storageUnavailable, "\(error)")
         case let error as DeviceKeyError:
             CountersignError(
                 [.noRoom, .lockedOut].contains(error) ? .storageUnavailable : .keyRemovedBySystem, "\(error)")
