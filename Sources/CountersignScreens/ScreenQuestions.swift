@@ -69,9 +69,10 @@ public final class ScreenQuestions {
         }
     }
 
-    /// Approves the shown content.
-    public func approve() {
-        guard case .approval = self.question else { return }
+    /// Approves a content. Does nothing unless the content is the shown content: another question can come between the
+    /// drawing of a button and its press.
+    public func approve(_ approval: Approval) {
+        guard self.question == .approval(approval) else { return }
         self.end { $0.give("") }
     }
 
@@ -123,7 +124,9 @@ extension ScreenQuestions: PinUserVerifier, PinEnroller {
 
     /// Asks for the PIN; see `PinUserVerifier`.
     public func verifyPin(context: PinUserVerificationContext, handler: PinUserVerificationHandler) async {
-        self.ask(.pin(PinPad(context)), Replies(give: { handler.verifyPin($0) }, cancel: { handler.cancel() }))
+        self.ask(
+            .pin(PinPad(context, policy: self.policy)),
+            Replies(give: { handler.verifyPin($0) }, cancel: { handler.cancel() }))
     }
 
     /// Asks for a new PIN; see `PinEnroller`.

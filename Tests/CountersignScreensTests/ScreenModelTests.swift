@@ -20,12 +20,13 @@ func authenticator(
 struct PinPadTests {
     private func pad(
         _ status: AuthenticatorProtectionStatus = .unlocked, deadline: Date? = nil,
-        error: PinUserVerificationError? = nil
+        error: PinUserVerificationError? = nil, policy: PinPolicy = PinPolicy()
     ) -> PinPad {
         PinPad(
             PinUserVerificationContext(
                 authenticator: authenticator("C516#3001", .pin), username: "alice",
-                authenticatorProtectionStatus: status, coolDownDeadline: deadline, lastRecoverableError: error))
+                authenticatorProtectionStatus: status, coolDownDeadline: deadline, lastRecoverableError: error),
+            policy: policy)
     }
 
     @Test("digits are typed and erased, other numbers change nothing, and the pad tells their number alone")
@@ -73,6 +74,18 @@ struct PinPadTests {
         // A clock that was set back by years shows a day.
         #expect(pad.remainingSeconds(at: Date(timeIntervalSince1970: 0)) == 86_400)
         #expect(self.pad().remainingSeconds(at: now) == 0)
+    }
+
+    @Test(
+        "a PIN of each length that a policy allows can be typed, and a PIN from before the policy",
+        arguments: [(1, 3, 1, 16), (6, 6, 4, 16), (8, 24, 4, 24), (0, 0, 1, 16)])
+    func lengths(least: Int, most: Int, shortest: Int, longest: Int) {
+        var pad = self.pad(policy: PinPolicy(minLength: least, maxLength: most))
+        for count in 1...40 {
+            pad.press(7)
+            #expect((pad.pin(at: now) != nil) == (count >= shortest))
+        }
+        #expect(pad.count == longest)
     }
 
     @Test("a new PIN has the lengths of the policy")

@@ -26,10 +26,14 @@ struct ScreenQuestionsTests {
                 verifyPin: { answers.add($0) }, cancel: { answers.add("cancelled") }))
     }
 
-    private func askApproval() async {
+    private func content(_ text: String) -> TransactionConfirmationContext {
+        TransactionConfirmationContext(account: account, transactionConfirmationData: Data(text.utf8))
+    }
+
+    private func askApproval(_ text: String = "Yes?") async {
         let answers = self.answers
         await self.questions.confirmTransaction(
-            context: TransactionConfirmationContext(account: account, transactionConfirmationData: Data("Yes?".utf8)),
+            context: self.content(text),
             handler: TransactionConfirmationHandler(
                 approve: { answers.add("approved") }, cancel: { answers.add("cancelled") },
                 deny: { answers.add($0.isNotMe ? "not me" : "denied") }))
@@ -82,12 +86,22 @@ struct ScreenQuestionsTests {
         self.questions.goOn()
         #expect(self.answers.all.isEmpty)
         #expect(self.questions.canDeny)
-        self.questions.approve()
+        self.questions.approve(Approval(self.content("Yes?")))
         #expect(self.answers.all == ["approved"])
-        self.questions.approve()
+        self.questions.approve(Approval(self.content("Yes?")))
         self.questions.cancel()
         self.questions.denyAsNotMe()
         #expect(self.answers.all == ["approved"])
+    }
+
+    @Test("a button that was drawn for one content does not approve the next")
+    func exchanged() async {
+        await self.askApproval("Pay 5 to Jo")
+        let drawn = Approval(self.content("Pay 5 to Jo"))
+        await self.askApproval("Pay 500 to Mallory")
+        self.questions.approve(drawn)
+        #expect(self.answers.all == ["cancelled"])
+        #expect(self.questions.question == .approval(Approval(self.content("Pay 500 to Mallory"))))
     }
 
     @Test("a person denies a request of somebody else, or gives up")
@@ -100,7 +114,7 @@ struct ScreenQuestionsTests {
         // A question for a PIN has no denial, and no approval.
         await self.askPin()
         self.questions.denyAsNotMe()
-        self.questions.approve()
+        self.questions.approve(Approval(self.content("Yes?")))
         #expect(self.answers.all == ["not me", "cancelled"])
         #expect(self.questions.question != nil)
     }

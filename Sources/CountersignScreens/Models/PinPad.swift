@@ -21,15 +21,18 @@ public struct PinPad: Hashable, Sendable, CustomStringConvertible, CustomReflect
     public let error: ScreenError?
     private(set) var digits: String = ""
 
-    /// The lengths of PINs that a pad offers for a PIN of unknown length.
+    /// The lengths of PINs that a pad offers at least for a PIN of unknown length.
     private static let lengths = 4...16
 
-    /// Creates a pad for the PIN of an account. The device does not tell the length of a PIN.
-    public init(_ context: PinUserVerificationContext) {
+    /// Creates a pad for the PIN of an account.
+    ///
+    /// The device does not tell the length of a PIN, and the PIN can be older than the policy. So the pad accepts 4 to 16
+    /// digits, and each length of the policy for new PINs.
+    public init(_ context: PinUserVerificationContext, policy: PinPolicy) {
         self.isNew = false
         self.username = context.username
-        self.minLength = Self.lengths.lowerBound
-        self.maxLength = Self.lengths.upperBound
+        self.minLength = min(Self.lengths.lowerBound, max(1, policy.minLength))
+        self.maxLength = max(Self.lengths.upperBound, policy.maxLength)
         if case .lastAttemptFailed(let tries, _) = context.authenticatorProtectionStatus {
             self.remainingTries = tries
         } else {

@@ -60,7 +60,8 @@
                 case .picture(let data): ConfirmedPicture(data: data, label: self.language.text(.picture))
                 }
                 ScreenTable(rows: self.approval.request, language: self.language)
-                Button(self.language.text(.approve)) { self.questions.approve() }.disabled(!self.isVisible)
+                Button(self.language.text(.approve)) { self.questions.approve(self.approval) }
+                    .disabled(!self.isVisible)
             }
         }
 
