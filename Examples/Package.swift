@@ -21,6 +21,14 @@ let package = Package(
                 .product(name: "Countersign", package: "countersign"),
                 .product(name: "CountersignLinux", package: "countersign"),
             ]),
+        // The keys of a device in a TPM 2.0. Only this target needs tpm2-tss.
+        .target(
+            name: "ChipApp",
+            dependencies: [
+                .product(name: "Countersign", package: "countersign"),
+                .product(name: "CountersignLinux", package: "countersign"),
+                .product(name: "CountersignTPM", package: "countersign"),
+            ]),
         // A complete app in a terminal. The app signs a person in, keeps the person signed in behind a finger, and
         // shows pages of its site.
         .executableTarget(

@@ -43,8 +43,8 @@ extension OperationBuilder where Operation: ServerOperation {
     /// Sets the policy by which the operation's requests are repeated. The default is ``RetryPolicy/noRetry``.
     ///
     /// Requests that fetch, end or delete are repeated after each transient failure. A token and the signed answer of a
-    /// registration by a link or a code are sent again only if they were certainly not sent. The policy of an ``OutOfBandOperation`` passes to
-    /// the operation that its token stands for.
+    /// registration by a link or a code are sent again only if they were certainly not sent. The policy of an
+    /// ``OutOfBandOperation`` passes to the operation that its token stands for.
     public func retryPolicy(_ policy: RetryPolicy) -> Self { self.changing { $0.requestOptions.retryPolicy = policy } }
 }
 
