@@ -1,3 +1,4 @@
+import Accounts
 import Ceremony
 import Countersign
 import CountersignServer
