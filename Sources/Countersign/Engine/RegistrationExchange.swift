@@ -110,23 +110,33 @@ struct RegistrationExchange: Sendable {
             guard let signingKey else { throw AppAttestorError.unsupported }
             let hash = AppEvidence.clientDataHash(
                 finalChallengeHash: prepared.finalChallengeHash, signingKey: signingKey)
-            if let keyID = wish.keyID {
-                do {
-                    return .assertion(try await attestor.assertion(clientDataHash: hash, keyID: keyID))
-                } catch AppAttestorError.keyGone {
-                    // A new key takes the place of the lost key.
-                }
-            }
-            let attestation = try await attestor.attestation(clientDataHash: hash)
-            return .attestation(attestation.object, keyID: attestation.keyID)
+            let evidence = try await Self.evidence(from: attestor, wish, hash)
+            // The service can take a while, and need not end with its task.
+            try Task.checkCancellation()
+            return evidence
         } catch {
-            guard wish.need == .required || error is CancellationError else { return nil }
+            let isCancelled = error is CancellationError || Task.isCancelled
+            guard wish.need == .required || isCancelled else { return nil }
             await discard()
-            if error is CancellationError { throw error }
+            if isCancelled { throw CancellationError() }
             throw EngineError(
                 .appNotProven(error as? AppAttestorError == .unavailable ? .unavailable : .unsupported),
                 "no evidence about the app: \((error as? AppAttestorError).map { "\($0)" } ?? "\(type(of: error))")")
         }
+    }
+
+    private static func evidence(
+        from attestor: any AppAttestor, _ wish: AppAttestationWish, _ hash: [UInt8]
+    ) async throws -> AppEvidence {
+        if let keyID = wish.keyID {
+            do {
+                return .assertion(try await attestor.assertion(clientDataHash: hash, keyID: keyID))
+            } catch AppAttestorError.keyGone {
+                // A new key takes the place of the lost key.
+            }
+        }
+        let attestation = try await attestor.attestation(clientDataHash: hash)
+        return .attestation(attestation.object, keyID: attestation.keyID)
     }
 
     private func send(

@@ -15,15 +15,18 @@ private final class AskedAttestor: AppAttestor {
         var keyID: String?
     }
 
-    private let state = Mutex((asked: [Asked](), lost: false, error: (any Error)?.none))
+    private let state = Mutex((asked: [Asked](), lost: false, cancels: false, error: (any Error)?.none))
 
     var asked: [Asked] { self.state.withLock { $0.asked } }
     func lose() { self.state.withLock { $0.lost = true } }
     func fail(_ error: any Error & Sendable) { self.state.withLock { $0.error = error } }
+    /// Has the operation cancelled while the service works, which does not notice.
+    func cancel() { self.state.withLock { $0.cancels = true } }
 
     func attestation(clientDataHash: [UInt8]) async throws -> AppAttestation {
         try self.state.withLock { state in
             state.asked.append(Asked(hash: clientDataHash))
+            if state.cancels { withUnsafeCurrentTask { $0?.cancel() } }
             if let error = state.error { throw error }
         }
         return AppAttestation(keyID: "new key", object: [1, 2, 3])
@@ -128,6 +131,21 @@ struct AppAttestationTests {
         let world = try await Self.world(AppAttestationWish(.optional), attestor)
         let error = await operationError { try await world.enroll() }
         #expect(error == .fido(.userCanceled))
+        #expect(await world.isEmpty())
+    }
+
+    @Test(
+        "An operation that is cancelled while the service works sends nothing, whatever the service gives",
+        arguments: [false, true], AppAttestationWish.Need.allCases)
+    func cancelledMeanwhile(fails: Bool, need: AppAttestationWish.Need) async throws {
+        let attestor = AskedAttestor()
+        attestor.cancel()
+        if fails { attestor.fail(AppAttestorError.unavailable) }
+        let world = try await Self.world(AppAttestationWish(need), attestor)
+        let error = await Task { await operationError { try await world.enroll() } }.value
+        #expect(error == .fido(.userCanceled))
+        #expect(attestor.asked.count == 1)
+        #expect(await world.server.registrationContexts.isEmpty)
         #expect(await world.isEmpty())
     }
 
