@@ -30,6 +30,9 @@ import _Primitives
 public struct DeviceApproval: AuthenticationOperation {
     /// The pause between two questions about the new device.
     private static let pause = Duration.seconds(2)
+    /// The number of questions about the new device that can stay without an answer, one after the other: a network is
+    /// away for half a minute while a person walks from phone to phone.
+    private static let patience = 15
 
     private let core: ClientCore
     private let once = OneShot()
@@ -80,13 +83,22 @@ public struct DeviceApproval: AuthenticationOperation {
     private func newDevice(_ id: String, _ exchange: DeviceApprovalExchange) async throws
         -> DeviceApprovalProgress.NewDevice
     {
+        var unanswered = 0
         while true {
-            switch try await exchange.state(id) {
-            case .waits: try await exchange.core.platform.clock.sleep(for: Self.pause)
-            case .answered(let device): return device
-            case .expired: throw OperationError(.tokenExpired, "the code was not used in time")
-            case .ended: throw OperationError(.newDeviceNotAdded, "the enrolment has ended")
+            do {
+                switch try await exchange.state(id) {
+                case .waits: unanswered = 0
+                case .answered(let device): return device
+                case .expired: throw OperationError(.tokenExpired, "the code was not used in time")
+                case .ended: throw OperationError(.newDeviceNotAdded, "the enrolment has ended")
+                }
+            } catch {
+                guard OperationError(translating: error).code == .networkError, unanswered < Self.patience else {
+                    throw error
+                }
+                unanswered += 1
             }
+            try await exchange.core.platform.clock.sleep(for: Self.pause)
         }
     }
 

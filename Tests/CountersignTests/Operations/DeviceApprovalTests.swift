@@ -135,6 +135,36 @@ struct DeviceApprovalTests {
         }
     }
 
+    @Test(
+        "A network that is away for half a minute ends nothing, and one that stays away ends the approval",
+        arguments: [(15, OperationError.Code.newDeviceNotAdded, 16), (16, .networkError, 16), (40, .networkError, 16)])
+    func network(failures: Int, code: OperationError.Code, questions: Int) async throws {
+        let world = try await Self.world()
+        let clock = world.phone.clock
+        let left = Mutex(failures)
+        await world.server.intercept { request in
+            let path = request.url.path()
+            guard path.contains("/approvals") else { return nil }
+            if request.method == "DELETE" { return Self.response(204) }
+            if path.hasSuffix("/approvals") { return Self.response(201, Self.begun) }
+            let isAway = left.withLock { left in
+                left -= 1
+                return left >= 0
+            }
+            return isAway ? Self.response(503) : Self.response(200, ["state": .string("denied")])
+        }
+        let task = Task {
+            await operationError { _ = try await Self.operation(world).execute() as AuthenticationSuccess }
+        }
+        for _ in 1..<questions {
+            await clock.untilSleeping()
+            clock.advance(by: .seconds(2))
+        }
+        #expect(await task.value?.code == code)
+        #expect(await Self.requests(world).count { $0.hasPrefix("GET") } == questions)
+        #expect(await Self.requests(world).last?.hasPrefix("DELETE") == true)
+    }
+
     @Test("The question must ask for the number: any other is declined, and the enrolment is ended")
     func question() async throws {
         let world = try await Self.world()
