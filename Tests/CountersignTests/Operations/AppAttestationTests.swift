@@ -65,7 +65,7 @@ struct AppAttestationTests {
         try await world.enroll()
         #expect(try await Self.evidence(world) == .attestation([1, 2, 3], keyID: "new key"))
         let body = try #require(
-            await world.server.requests.last { $0.url.path().hasSuffix("uaf/1.1/registration") }?.body)
+            await world.server.requests.last { $0.url.path().hasSuffix("/uaf/1.1/registration/") }?.body)
         let response = try RegistrationResponse(parsing: SendUAFResponse(parsing: body).uafResponse.utf8)
         let hash = FinalChallengeParams.hash(ofEncoded: response.fcParams)
         let assertion = try RegistrationAssertion(parsing: try #require(response.assertions.first).bytes)
