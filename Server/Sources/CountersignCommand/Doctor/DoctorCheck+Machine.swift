@@ -25,21 +25,20 @@ extension DoctorCheck {
                 problems.append("\(path) belongs to user \(status.st_uid), and the data folder to user \(owner).")
             }
         }
-        var folder = stat()
-        guard stat(configuration.dataFolder, &folder) == 0 else {
+        guard let owner = Self.owner(of: configuration.dataFolder) else {
             return .unknown("There is no data folder \(configuration.dataFolder).")
         }
         look(configuration.dataFolder)
-        if scene.user != 0, folder.st_uid != scene.user {
+        if scene.user != 0, owner != scene.user {
             problems.append(
-                "\(configuration.dataFolder) belongs to user \(folder.st_uid), and this command runs as user \(scene.user)."
+                "\(configuration.dataFolder) belongs to user \(owner), and this command runs as user \(scene.user)."
             )
         }
         let names = Result { try FileManager.default.contentsOfDirectory(atPath: configuration.dataFolder) }
         // A folder that cannot be opened has its problem already if the folder belongs to somebody else.
         for name in try problems.isEmpty ? names.get().sorted() : ((try? names.get()) ?? []).sorted() {
             // The folder keeps others out. Its files must belong to the server's own user.
-            look("\(configuration.dataFolder)/\(name)", ownedBy: folder.st_uid, forbidden: 0o022)
+            look("\(configuration.dataFolder)/\(name)", ownedBy: owner, forbidden: 0o022)
         }
         let push = configuration.push
         let keys = [
@@ -54,6 +53,12 @@ extension DoctorCheck {
         }
         return problems.isEmpty
             ? .good("\(configuration.dataFolder) and the key files are kept from others.") : .bad(problems)
+    }
+
+    /// Returns the user that a file or a folder belongs to; `nil` if there is none at the path.
+    private static func owner(of path: String) -> uid_t? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_uid : nil
     }
 
     static let disk = DoctorCheck(
