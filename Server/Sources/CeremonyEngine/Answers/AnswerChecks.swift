@@ -227,13 +227,3 @@ extension DeviceIdentityRecord {
             encryption: Key(name: encryption.thumbprint, point: told.encryptionKey))
     }
 }
-
-extension JWK {
-    /// Creates the public key of an uncompressed point of P-256; `nil` if the bytes are no such point.
-    init?(point: [UInt8]) {
-        guard point.count == 65, point[0] == 4,
-            let key = try? JWK(.p256(x: Array(point[1..<33]), y: Array(point[33...]), d: nil))
-        else { return nil }
-        self = key
-    }
-}

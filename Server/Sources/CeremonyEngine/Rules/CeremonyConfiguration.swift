@@ -1,3 +1,4 @@
+import JOSE
 public import Settings
 public import UAF
 public import UAFRelyingParty
@@ -90,4 +91,14 @@ extension CeremonyConfiguration {
     /// The AppID of the factors of personalised identities: the address of the facets, even if phones connect without
     /// TLS.
     var identityAppID: String { "\(self.issuer)/uaf/1.1/facets" }
+}
+
+extension JWK {
+    /// Creates the public key of an uncompressed point of P-256; `nil` if the bytes are no such point.
+    init?(point: [UInt8]) {
+        guard point.count == 65, point[0] == 4,
+            let key = try? JWK(.p256(x: Array(point[1..<33]), y: Array(point[33...]), d: nil))
+        else { return nil }
+        self = key
+    }
 }
