@@ -263,24 +263,33 @@ struct DeviceApprovalTests {
     @Test("A silent key types no number, so it approves nothing")
     func silentKey() async throws {
         let scene = try await Scene {
-            ($0.factors, $0.enrolmentFactors) = ([[.pin], [.devicePossession]], [[.pin], [.devicePossession]])
+            $0.factors = [[.pin], [.pin, .devicePossession]]
+            $0.enrolmentFactors = [[.pin], [.pin, .devicePossession]]
         }
         let account = try await scene.server.directory.create(username: "bob", displayName: nil, by: "test")
         let device = TestDevice()
-        let silent = try TestPhone(factor: .devicePossession)
+        let (pin, silent) = (try TestPhone(), try TestPhone(factor: .devicePossession))
         let link = try await scene.server.engine.enrolments.createEnrolmentLink(username: "bob", by: "test")
         let request = try await scene.server.engine.redemptions.redeem(
             token: try TestPhone.token(link.link), operation: .registration)
         let enrolled = try await scene.server.engine.registrationAnswers.judge(
-            try silent.register(request) { [try device.announcement($0)] })
+            try together(
+                try pin.register(request) { [try device.announcement($0)] }, try silent.register(request),
+                .registration))
         _ = try await scene.server.engine.enrolments.confirmEnrolment(
             id: link.id, number: enrolled.confirmation?.number ?? "", by: "test")
         let approver = ApprovingDevice(
             device: try await scene.server.device(of: account), keyName: try device.name)
         let (id, answer) = try await scene.answered(by: try TestPhone(), approver: approver)
         let number = try #require(answer.confirmation?.number)
-        let judged = try await scene.answer(try await scene.question(id, approver: approver), number, by: silent)
-        #expect(judged.statusCode != .ok && !judged.isNumberWrong)
+        let question = try await scene.question(id, approver: approver)
+        let bySilent = try silent.authenticate(question, counter: 2) {
+            [NumberAnswer.assertionExtension(number: number, finalChallenge: $0)]
+        }
+        let judged = try await scene.server.engine.authenticationAnswers.judge(
+            try together(try pin.authenticate(question, counter: 2), bySilent, .authentication)
+        ).response
+        #expect(judged.statusCode == .unacceptableContent && !judged.isNumberWrong)
         #expect(try await scene.server.database.devices(accountID: account.id).map(\.isActive) == [true, false])
     }
 

@@ -135,7 +135,8 @@ struct OwnDeviceRoutes: Sendable {
     }
 
     private func ask(isReport: Bool, _ request: Request, _ context: ServerContext) async throws -> Response {
-        let id = try SignInAddress.parameter("device", of: request.uri.query ?? "")
+        // An address without a device names no device of the account.
+        guard let id = try? SignInAddress.parameter("device", of: request.uri.query ?? "") else { return self.gone }
         guard let visitor = try await self.visitor(request) else { return self.nobody }
         guard visitor.active.isFresh(at: self.time.now(), self.limits) else { return self.stale(context) }
         guard let device = try await self.device(id, isResting: !isReport, of: visitor) else { return self.gone }

@@ -54,7 +54,7 @@ private final class ChangedApp: Transport {
     var registrations: [[UInt8]] { self.sent.withLock { $0 } }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
-        if request.url.path().hasSuffix("/uaf/1.1/registration") { self.sent.withLock { $0.append(request.body) } }
+        if request.url.path().hasSuffix("/uaf/1.1/registration/") { self.sent.withLock { $0.append(request.body) } }
         var response = try await self.way.send(request)
         guard self.hidesWish, var asked = try? ReturnUAFRequest(parsing: response.body), asked.appAttestation != nil
         else { return response }
@@ -233,7 +233,7 @@ struct AppAttestationRoutesTests {
         }
     }
 
-    @Test("The same answer a second time is refused: its challenge was used")
+    @Test("The same answer a second time has the same judgement, and another one under its challenge is refused")
     func usedChallenge() async throws {
         let attestor = try SimulatedAppAttestor(app: Self.app)
         let server = try await Self.server(.required, attestor)
@@ -242,12 +242,16 @@ struct AppAttestationRoutesTests {
             _ = try await server.enrolledPhone(client, appAttestor: attestor) { _ in way }
             let body = try #require(way.registrations.first)
             #expect(try SendUAFResponse(parsing: body).context?.object(AppEvidence.contextMember) != nil)
-            let answer = try await client.execute(
-                uri: "/uaf/1.1/registration", method: .post, headers: [.contentType: "application/fido+uaf"],
-                body: ByteBuffer(bytes: body))
-            let verdict = try ServerResponse(parsing: Array(answer.body.readableBytesView))
-            #expect(verdict.statusCode == .invalidRequest)
-            #expect(try await server.auditEvents(Self.attested).count == 1)
+            var other = try SendUAFResponse(parsing: body)
+            other.uafResponse += " "
+            for (body, code) in [(body, UAFStatusCode.accepted), (other.serialized, .invalidRequest)] {
+                let answer = try await client.execute(
+                    uri: "/uaf/1.1/registration", method: .post, headers: [.contentType: "application/fido+uaf"],
+                    body: ByteBuffer(bytes: body))
+                let verdict = try ServerResponse(parsing: Array(answer.body.readableBytesView))
+                #expect(verdict.statusCode == code)
+                #expect(try await server.auditEvents(Self.attested).count == 1)
+            }
         }
     }
 
