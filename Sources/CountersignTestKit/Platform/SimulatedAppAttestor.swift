@@ -38,7 +38,8 @@ public final class SimulatedAppAttestor: AppAttestor {
     private let random: RandomSource
     private let state = Mutex(State())
 
-    /// Creates the service of an app. Equal bytes of `rootRandom` make the same root; `random` makes the app's keys.
+    /// Creates the service of an app. Equal bytes of `rootRandom` make the same key of the root, whose
+    /// certificate is signed anew each time; `random` makes the app's keys.
     public init(app: String, rootRandom: RandomSource = .system, random: RandomSource = .system) throws {
         self.app = app
         self.random = random
