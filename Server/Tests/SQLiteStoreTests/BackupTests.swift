@@ -442,7 +442,7 @@ struct BackupTests {
         let place = try await BackupPlace()
         try await place.live()
         let report = try place.restore(into: place.data)
-        #expect(report.comparison == .compared(counters: 1, auditEntries: 33))
+        #expect(report.comparison == .compared(counters: 1, auditEntries: 34))
         #expect(
             report.changes.map { "\($0.kind.rawValue) \($0.id) \($0.name)" }.sorted()
                 == BackupPlace.differences.sorted())
@@ -475,7 +475,7 @@ struct BackupTests {
         #expect(try await restored.providerKeys().signingKeys.map(\.id) == ["second", "other", "first"])
         #expect(try await restored.account(username: "mailed")?.email?.isVerified == false)
         #expect(try await restored.inventedAccounts() == "{}")
-        #expect(try await restored.verifyAudit() == .intact(entries: report.manifest.counts.auditEntries + 34))
+        #expect(try await restored.verifyAudit() == .intact(entries: report.manifest.counts.auditEntries + 35))
         #expect(
             try await restored.auditEntries(after: 0, limit: 999).last?.event.detail?.hasSuffix(" revocations-kept")
                 == true)
