@@ -31,6 +31,8 @@ final class ServerFixture: Sendable {
     let hooks: HookedDatabase
     let clock: FakeClock
     let folder: String
+    /// The key that seals the store's columns.
+    let key: KeyEncryptionKey
     /// What was mailed.
     let mail = CaughtMail()
 
@@ -48,6 +50,7 @@ final class ServerFixture: Sendable {
         self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
         self.clock = FakeClock()
         let key = KeyEncryptionKey()
+        self.key = key
         var hooks: HookedDatabase?
         self.database = try FreshStore.open(
             in: self.folder, key: key, limits: limits,

@@ -6,6 +6,7 @@ import HummingbirdTesting
 import Passwords
 import Records
 import SQLStore
+import Sealing
 import Settings
 import Testing
 import _Primitives
@@ -109,7 +110,7 @@ struct RecoveryCodeUseTests {
             #expect(codes[0].shownOnce.utf8.count == 14)
             // The same store, by a server of today.
             let accounts = try PasswordAccounts(
-                store: place.server.database, sealing: place.server.database.sealing, hashing: .cheap,
+                store: place.server.database, sealing: Sealing(place.server.key), hashing: .cheap,
                 time: place.server.clock.timeSource)
             let account = try await place.server.assembly.directory.account(username: "alice").id
             func proof(_ code: String) async throws -> OwnPassword.Proved? {
