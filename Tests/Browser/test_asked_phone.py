@@ -37,7 +37,7 @@ def ask(browser, address, name):
 
 def answer(phone, number):
     return phone(
-        "inbox", phone.username, "--number", number, "--approve", "--pin-stdin", stdin=PIN + "\n"
+        "inbox", phone.username, "--number", number, "--approve", "--new-browser", "--pin-stdin", stdin=PIN + "\n"
     )
 
 
