@@ -52,7 +52,7 @@ def test_a_name_and_a_number_sign_in(address, back, phone, new_browser, scripts)
     number = ask(browser, address, phone.username)
     assert len(number) == 6 and number.isdigit()
     assert not browser.has("qr-code") and browser.state() == "waiting"
-    assert answer(phone, number).expect(0)["finished"]["outcome"] == "authenticated"
+    assert answer(phone, number).expect(0)["finished"]["outcome"] == "approved"
     if not scripts:
         browser.press(browser.one("confirmed"))
     browser.wait(lambda: browser.address.startswith(back), message="the browser does not go back")
