@@ -109,7 +109,7 @@ struct DeviceRows {
     /// activation. While the activation's last attempt is being judged, the device may authenticate, because the attempt
     /// can be right.
     /// A device that is reported as lost may not authenticate either.
-    static let deviceMayAuthenticate = "\(deviceIsKept) AND rested_at IS NULL"
+    static let deviceMayAuthenticate = "\(Self.deviceIsKept) AND rested_at IS NULL"
 
     /// The condition for a device, joined with its activation, that may authenticate as soon as it is reported as lost
     /// no longer. Every other device is gone for its phone.
