@@ -65,7 +65,7 @@
             }
         }
 
-        /// `false` for a picture that the system does not open: nobody approves what nobody sees.
+        /// `false` for a picture that the system does not open: the person could not see the content.
         private var isVisible: Bool {
             guard case .picture(let data) = self.approval.content else { return true }
             return Image(pictureOf: data) != nil
